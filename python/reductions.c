@@ -91,50 +91,40 @@ static PyObject *do_percentile(cx_call *c)
 }
 
 /* clang-format off */
-#define AXES "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False"
-#define AXES_DTYPE "x: Array, /, *, axis: int | Sequence[int] | None = None, dtype: DType | None = None, keepdims: bool = False"
-#define AXES_CORRECTION "x: Array, /, *, axis: int | Sequence[int] | None = None, correction: float = 0.0, keepdims: bool = False"
+#define AXIS "axis: int | Sequence[int] | None = None"
+#define KEEP ", keepdims: bool = False"
+#define DTYPE ", dtype: DType | None = None" KEEP
+#define CORRECTION ", correction: float = 0.0" KEEP
+#define AXES "x: Array, /, *, " AXIS KEEP
+#define BOTH(F, X) \
+    F(X, all, AXIS, KEEP, reduction, cbx_all, "Whether all elements are true.", "xp.asarray([True, False])", "Array(False, dtype=bool)") \
+    F(X, any, AXIS, KEEP, reduction, cbx_any, "Whether any element is true.", "xp.asarray([True, False])", "Array(True, dtype=bool)") \
+    F(X, max, AXIS, KEEP, reduction, cbx_max, "Maximum; NaN if an element is NaN.", "xp.asarray([1.0, 2.0, 4.0])", "Array(4.0, dtype=float64)") \
+    F(X, mean, AXIS, KEEP, reduction, cbx_mean, "Arithmetic mean.", "xp.asarray([1.0, 2.0, 4.0])", "Array(2.3333333333333335, dtype=float64)") \
+    F(X, min, AXIS, KEEP, reduction, cbx_min, "Minimum; NaN if an element is NaN.", "xp.asarray([1.0, 2.0, 4.0])", "Array(1.0, dtype=float64)") \
+    F(X, prod, AXIS, DTYPE, sum_or_product, cbx_prod, "Product.", "xp.asarray([1.0, 2.0, 4.0])", "Array(8.0, dtype=float64)") \
+    F(X, std, AXIS, CORRECTION, spread, cbx_std, "Standard deviation.", "xp.asarray([1.0, 2.0, 4.0])", "Array(1.247219128924647, dtype=float64)") \
+    F(X, sum, AXIS, DTYPE, sum_or_product, cbx_sum, "Sum.", "xp.asarray([1.0, 2.0, 4.0])", "Array(7.0, dtype=float64)") \
+    F(X, var, AXIS, CORRECTION, spread, cbx_var, "Variance.", "xp.asarray([1.0, 2.0, 4.0])", "Array(1.5555555555555554, dtype=float64)")
 #define CUMULATIVE "x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False"
 #define REDUCTIONS(X) \
-    X(all, AXES, "Array", reduction, cbx_all, "Whether all elements are true.\n\n>>> xp.all(xp.asarray([True, False]))\nArray(False, dtype=bool)") \
+    BOTH(CX_AS_FUNCTION, X) \
     X(average, "x: Array, /, *, axis: int | Sequence[int] | None = None, weights: Array | None = None, keepdims: bool = False", "Array", do_average, 0, "Weighted mean.\n\n>>> xp.average(xp.asarray([1.0, 2.0, 4.0]), weights=xp.asarray([1.0, 1.0, 2.0]))\nArray(2.75, dtype=float64)") \
-    X(any, AXES, "Array", reduction, cbx_any, "Whether any element is true.\n\n>>> xp.any(xp.asarray([True, False]))\nArray(True, dtype=bool)") \
     X(count_nonzero, AXES, "Array", reduction, cbx_count_nonzero, "Number of elements that are not zero.\n\n>>> xp.count_nonzero(xp.asarray([1.0, 2.0, 4.0]))\nArray(3, dtype=int64)") \
     X(cumulative_max, "x: Array, /, *, axis: int | None = None", "Array", running, cbx_cumulative_max, "Cumulative maximum.\n\n>>> xp.cumulative_max(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 2.0, 4.0], dtype=float64)") \
     X(cumulative_min, "x: Array, /, *, axis: int | None = None", "Array", running, cbx_cumulative_min, "Cumulative minimum.\n\n>>> xp.cumulative_min(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 1.0, 1.0], dtype=float64)") \
     X(cumulative_prod, CUMULATIVE, "Array", cumulative, cbx_cumulative_prod, "Cumulative product.\n\n>>> xp.cumulative_prod(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 2.0, 8.0], dtype=float64)") \
     X(cumulative_sum, CUMULATIVE, "Array", cumulative, cbx_cumulative_sum, "Cumulative sum.\n\n>>> xp.cumulative_sum(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 3.0, 7.0], dtype=float64)") \
     X(diff, "x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None", "Array", do_diff, 0, "Differences of neighbouring elements, taken n times.\n\n>>> xp.diff(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 2.0], dtype=float64)") \
-    X(max, AXES, "Array", reduction, cbx_max, "Maximum; NaN if an element is NaN.\n\n>>> xp.max(xp.asarray([1.0, 2.0, 4.0]))\nArray(4.0, dtype=float64)") \
-    X(mean, AXES, "Array", reduction, cbx_mean, "Arithmetic mean.\n\n>>> xp.mean(xp.asarray([1.0, 2.0, 4.0]))\nArray(2.3333333333333335, dtype=float64)") \
     X(median, AXES, "Array", reduction, cbx_median, "Median.\n\n>>> xp.median(xp.asarray([1.0, 2.0, 4.0]))\nArray(2.0, dtype=float64)") \
-    X(min, AXES, "Array", reduction, cbx_min, "Minimum; NaN if an element is NaN.\n\n>>> xp.min(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.0, dtype=float64)") \
     X(nanmax, AXES, "Array", reduction, cbx_nanmax, "Maximum, ignoring NaN.\n\n>>> xp.nanmax(xp.asarray([1.0, 2.0, 4.0]))\nArray(4.0, dtype=float64)") \
     X(nanmean, AXES, "Array", reduction, cbx_nanmean, "Mean, ignoring NaN.\n\n>>> xp.nanmean(xp.asarray([1.0, 2.0, 4.0]))\nArray(2.3333333333333335, dtype=float64)") \
     X(nanmin, AXES, "Array", reduction, cbx_nanmin, "Minimum, ignoring NaN.\n\n>>> xp.nanmin(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.0, dtype=float64)") \
-    X(nanstd, AXES_CORRECTION, "Array", spread, cbx_nanstd, "Standard deviation, ignoring NaN.\n\n>>> xp.nanstd(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.247219128924647, dtype=float64)") \
+    X(nanstd, "x: Array, /, *, " AXIS CORRECTION, "Array", spread, cbx_nanstd, "Standard deviation, ignoring NaN.\n\n>>> xp.nanstd(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.247219128924647, dtype=float64)") \
     X(nansum, AXES, "Array", reduction, cbx_nansum, "Sum, ignoring NaN.\n\n>>> xp.nansum(xp.asarray([1.0, 2.0, 4.0]))\nArray(7.0, dtype=float64)") \
-    X(percentile, "x: Array, q: Operand, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", do_percentile, 0, "Percentiles q, by linear interpolation between ranks.\n\n>>> xp.percentile(xp.asarray([1.0, 2.0, 4.0]), [0, 50])\nArray([1.0, 2.0], dtype=float64)") \
-    X(prod, AXES_DTYPE, "Array", sum_or_product, cbx_prod, "Product.\n\n>>> xp.prod(xp.asarray([1.0, 2.0, 4.0]))\nArray(8.0, dtype=float64)") \
-    X(std, AXES_CORRECTION, "Array", spread, cbx_std, "Standard deviation.\n\n>>> xp.std(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.247219128924647, dtype=float64)") \
-    X(sum, AXES_DTYPE, "Array", sum_or_product, cbx_sum, "Sum.\n\n>>> xp.sum(xp.asarray([1.0, 2.0, 4.0]))\nArray(7.0, dtype=float64)") \
-    X(var, AXES_CORRECTION, "Array", spread, cbx_var, "Variance.\n\n>>> xp.var(xp.asarray([1.0, 2.0, 4.0]))\nArray(1.5555555555555554, dtype=float64)")
+    X(percentile, "x: Array, q: Operand, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", do_percentile, 0, "Percentiles q, by linear interpolation between ranks.\n\n>>> xp.percentile(xp.asarray([1.0, 2.0, 4.0]), [0, 50])\nArray([1.0, 2.0], dtype=float64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS, CX_LIGHT)
 
-/* clang-format off */
-#define OF_AXES "axis: int | Sequence[int] | None = None, *, keepdims: bool = False"
-#define OF_AXES_DTYPE "axis: int | Sequence[int] | None = None, *, dtype: DType | None = None, keepdims: bool = False"
-#define OF_AXES_CORRECTION "axis: int | Sequence[int] | None = None, *, correction: float = 0.0, keepdims: bool = False"
-#define METHODS(X) \
-    X(all, OF_AXES, "Array", reduction, cbx_all, "Whether all elements are true.\n\n>>> xp.asarray([True, False]).all()\nArray(False, dtype=bool)") \
-    X(any, OF_AXES, "Array", reduction, cbx_any, "Whether any element is true.\n\n>>> xp.asarray([True, False]).any()\nArray(True, dtype=bool)") \
-    X(max, OF_AXES, "Array", reduction, cbx_max, "Maximum; NaN if an element is NaN.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).max()\nArray(3.0, dtype=float64)") \
-    X(mean, OF_AXES, "Array", reduction, cbx_mean, "Arithmetic mean.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).mean()\nArray(2.0, dtype=float64)") \
-    X(min, OF_AXES, "Array", reduction, cbx_min, "Minimum; NaN if an element is NaN.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).min()\nArray(1.0, dtype=float64)") \
-    X(prod, OF_AXES_DTYPE, "Array", sum_or_product, cbx_prod, "Product.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).prod()\nArray(6.0, dtype=float64)") \
-    X(std, OF_AXES_CORRECTION, "Array", spread, cbx_std, "Standard deviation.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).std()\nArray(0.816496580927726, dtype=float64)") \
-    X(sum, OF_AXES_DTYPE, "Array", sum_or_product, cbx_sum, "Sum.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).sum()\nArray(6.0, dtype=float64)") \
-    X(var, OF_AXES_CORRECTION, "Array", spread, cbx_var, "Variance.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).var()\nArray(0.6666666666666666, dtype=float64)")
-/* clang-format on */
+#define METHODS(X) BOTH(CX_AS_METHOD, X)
 CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS, CX_LIGHT)

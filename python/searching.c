@@ -73,18 +73,23 @@ static PyObject *do_take(cx_call *c)
 }
 
 /* clang-format off */
-#define ORDER "x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True"
+#define AXIS "axis: int = -1"
+#define ORDER ", descending: bool = False, stable: bool = True"
 #define SEGMENTS "x: Array, ids: Array, segments: int, /"
+#define SORTS(F, X) \
+    F(X, argsort, AXIS, ORDER, ordered, cbx_argsort, "Indices that sort the elements in ascending order.", "xp.asarray([3, 1, 2])", "Array([1, 2, 0], dtype=int64)")
 #define SEARCHING(X) \
-    X(argsort, ORDER, "Array", ordered, cbx_argsort, "Indices that sort the elements in ascending order.\n\n>>> xp.argsort(xp.asarray([3, 1, 2]))\nArray([1, 2, 0], dtype=int64)") \
+    SORTS(CX_AS_FUNCTION, X) \
     X(digitize, "x: Array, edges: Array, /", "Array", do_digitize, 0, "Index of the bin of each value, between edges.\n\n>>> xp.digitize(xp.asarray([0.5, 2.5]), xp.asarray([0, 1, 2]))\nArray([1, 3], dtype=int64)") \
     X(histogram, "x: Array, edges: Array, /, *, weights: Array | None = None", "Array", do_histogram, 0, "Number of values between edges, or sums of weights.\n\n>>> xp.histogram(xp.asarray([0.5, 1.5, 1.6]), xp.asarray([0, 1, 2]))\nArray([1, 2], dtype=int64)") \
     X(searchsorted, "x1: Operand, x2: Operand, /, *, side: 'left' | 'right' = 'left', sorter: Array | None = None", "Array", do_searchsorted, 0, "Indices at which x2 would be inserted into the sorted x1.\n\n>>> xp.searchsorted(xp.asarray([1, 2, 4]), 3)\nArray(2, dtype=int64)") \
-    X(sort, ORDER, "Array", ordered, cbx_sort, "Sort in ascending order, NaN last.\n\n>>> xp.sort(xp.asarray([3, 1, 2]))\nArray([1, 2, 3], dtype=int64)")
+    X(sort, "x: Array, /, *, " AXIS ORDER, "Array", ordered, cbx_sort, "Sort in ascending order, NaN last.\n\n>>> xp.sort(xp.asarray([3, 1, 2]))\nArray([1, 2, 3], dtype=int64)")
+#define WINNER(F, X, name, text, result) \
+    F(X, name, "axis: int | Sequence[int] | None = None", ", keepdims: bool = False", winner, cbx_##name, text, "xp.asarray([3, 1, 2])", result)
+#define WINNERS(F, X) WINNER(F, X, argmax, "Index of the first maximum.", "Array(0, dtype=int64)") WINNER(F, X, argmin, "Index of the first minimum.", "Array(1, dtype=int64)")
 #define SCANS(X) \
     X(argwhere, "x: Array, /", "Array", do_argwhere, 0, "Indices of the elements that are not zero, a row for each.\n\n>>> xp.argwhere(xp.asarray([0, 5]))\nArray([[1]], dtype=int64)") \
-    X(argmax, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmax, "Index of the first maximum.\n\n>>> xp.argmax(xp.asarray([3, 1, 2]))\nArray(0, dtype=int64)") \
-    X(argmin, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmin, "Index of the first minimum.\n\n>>> xp.argmin(xp.asarray([3, 1, 2]))\nArray(1, dtype=int64)") \
+    WINNERS(CX_AS_FUNCTION, X) \
     X(bincount, "x: Array, /, *, weights: Array | None = None, minlength: int = 0, length: int | None = None", "Array", do_bincount, 0, "Number of occurrences of each integer, or sums of weights. With a length, as a traced function needs it, numbers outside of it are not counted.\n\n>>> xp.bincount(xp.asarray([0, 2, 2]))\nArray([1, 0, 2], dtype=int64)") \
     X(nonzero, "x: Array, /", "tuple[Array, ...]", do_nonzero, 0, "Indices of the elements that are not zero, an array for each axis.\n\n>>> xp.nonzero(xp.asarray([0, 5]))\n(Array([1], dtype=int64),)") \
     X(nonzero_size, "x: Array, /, size: int, *, fill_value: int = -1", "tuple[Array, ...]", do_nonzero, 0, "The same cut to a size or filled up to it: a shape that does not depend on data, as a traced function needs it.\n\n>>> xp.nonzero_size(xp.asarray([0, 5, 7]), 3)\n(Array([ 1,  2, -1], dtype=int64),)") \
@@ -103,11 +108,9 @@ CX_MORE_FUNCTIONS(cx_scan_methods, SCANS)
 #undef call_wait
 
 /* clang-format off */
-#define METHODS(X) \
-    X(argsort, "axis: int = -1, *, descending: bool = False, stable: bool = True", "Array", ordered, cbx_argsort, "Indices in ascending order of the elements.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).argsort()\nArray([1, 2, 0], dtype=int64)")
+#define METHODS(X) SORTS(CX_AS_METHOD, X)
 #define SCAN_METHODS(X) \
-    X(argmax, "axis: int | None = None, *, keepdims: bool = False", "Array", winner, cbx_argmax, "Index of the first maximum.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).argmax()\nArray(0, dtype=int64)") \
-    X(argmin, "axis: int | None = None, *, keepdims: bool = False", "Array", winner, cbx_argmin, "Index of the first minimum.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).argmin()\nArray(1, dtype=int64)") \
+    WINNERS(CX_AS_METHOD, X) \
     X(nonzero, "", "tuple[Array, ...]", do_nonzero, 0, "Indices of elements that are not zero, an array for each axis.\n\n>>> xp.asarray([0, 5]).nonzero()\n(Array([1], dtype=int64),)") \
     X(take, "indices: Array, axis: int | None = None", "Array", do_take, 0, "Elements at indices along an axis.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).take(xp.asarray([2, 0]))\nArray([2.0, 3.0], dtype=float64)")
 /* clang-format on */

@@ -220,6 +220,13 @@ void cx_worker_free(cx_state *st);
 /* Methods of Array that are functions of x: what they read as x is self. */
 #define CX_OF_ARRAY(name, sig, returns, impl, fun, doc)                                                                \
     CX_TRAMPOLINE(method_, array_wait, cx_state_of_instance, self, name, sig, returns, impl, fun)
+/* A row of both: a function of x with its other arguments by name, and the method, whose first one may be given by position.  They have
+ * one example, of an operand: BOTH(F, X) lists F(X, name, first argument, further ones, implementation, library function, sentence,
+ * operand, result), and is BOTH(CX_AS_FUNCTION, X) and BOTH(CX_AS_METHOD, X). */
+#define CX_AS_FUNCTION(X, name, first, more, impl, fun, text, operand, result)                                         \
+    X(name, "x: Array, /, *, " first more, "Array", impl, fun, text "\n\n>>> xp." #name "(" operand ")\n" result)
+#define CX_AS_METHOD(X, name, first, more, impl, fun, text, operand, result)                                           \
+    X(name, first ", *" more, "Array", impl, fun, text "\n\n>>> " operand "." #name "()\n" result)
 #define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
     enum { array_wait = wait };                                                                                        \
     CX_MORE_ARRAY_FUNCTIONS(table, LIST)
