@@ -134,5 +134,7 @@ double cx_callback_statistic(const double *x, size_t n, const double *y, size_t 
 void cx_callback_caught(cx_callback *cb);
 /** Drops what it holds; true, with the exception raised, if one was kept. */
 bool cx_callback_done(cx_callback *cb);
+/** Drops the exception that is kept. */
+void cx_callback_drop(cx_callback *cb);
 
 #endif

@@ -74,9 +74,7 @@ static void bench_end(bench *b)
 {
     Py_XDECREF(b->made);
     Py_XDECREF(b->batch);
-    Py_XDECREF(b->failure.type);
-    Py_XDECREF(b->failure.value);
-    Py_XDECREF(b->failure.traceback);
+    cx_callback_drop(&b->failure);
 }
 
 /* Keeps the first exception; the status that the library sees, with its words. */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "python/state.h"
+#include "python/answers.h"
 
 enum { WAIT_MS = 20, STOP_MS = 2000 /* the longest that LLVM takes for a kernel, and more */ };
 
@@ -18,7 +18,8 @@ typedef struct job {
     cx_function *f;
     PyObject *core, *self, *args, *kwnames; /* held, until the job is done and the wait is over for it */
     Py_ssize_t nargs;
-    PyObject *result, *type, *value, *traceback;
+    PyObject *result;
+    cx_callback raised;
     volatile sig_atomic_t stop;
 } job;
 
@@ -37,9 +38,7 @@ static void job_free(job *j)
     Py_XDECREF(j->args);
     Py_XDECREF(j->kwnames);
     Py_XDECREF(j->result);
-    Py_XDECREF(j->type);
-    Py_XDECREF(j->value);
-    Py_XDECREF(j->traceback);
+    cx_callback_drop(&j->raised);
     Py_XDECREF(j->core);
     PyMem_Free(j);
 }
@@ -51,7 +50,7 @@ static void run(job *j)
 
     for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(j->args, i);
     j->result = cx_call_function(j->st, j->f, j->self, items, j->nargs, j->kwnames, &j->stop);
-    if (!j->result) PyErr_Fetch(&j->type, &j->value, &j->traceback);
+    if (!j->result) cx_callback_caught(&j->raised);
 }
 
 static void worker_destroy(cx_worker *w)
@@ -163,27 +162,26 @@ PyObject *cx_run_interruptible(cx_state *st, cx_function *f, PyObject *self, PyO
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
     cx_worker *w = st->worker && st->worker->pid == getpid() ? st->worker : NULL;
     PyObject *result, *tuple = NULL;
-    bool raised = false;
+    bool interrupted = false;
     job *j;
 
     if (w && w->job) return cx_call_function(st, f, self, args, nargs, kwnames, NULL); /* from a signal handler */
     if (!w) w = st->worker = worker_new();
     j = w ? PyMem_Calloc(1, sizeof *j) : NULL;
-    if (!j || !(tuple = PyTuple_New(n))) {
+    if (!j || !(tuple = CX_TUPLE(n, Py_NewRef(args[i])))) {
         PyMem_Free(j);
         return PyErr_NoMemory();
     }
-    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
-    *j = (job){ st, f, Py_NewRef(st->core), Py_XNewRef(self), tuple, Py_XNewRef(kwnames), nargs, 0, 0, 0, 0, 0 };
+    *j = (job){ st, f, Py_NewRef(st->core), Py_XNewRef(self), tuple, Py_XNewRef(kwnames), nargs, 0, { 0 }, 0 };
     pthread_mutex_lock(&w->lock);
     w->job = j;
     w->finished = false;
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
-    while (!raised && !wait_for(w, WAIT_MS)) raised = PyErr_CheckSignals() < 0;
-    if (raised) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
+    while (!interrupted && !wait_for(w, WAIT_MS)) interrupted = PyErr_CheckSignals() < 0;
+    if (interrupted) {
+        cx_callback raised = { 0 };
+        cx_callback_caught(&raised);
         j->stop = 1;
         if (f->wait == CX_WAITS) wait_for(w, STOP_MS); /* its processes end with it */
         pthread_mutex_lock(&w->lock);
@@ -191,16 +189,12 @@ PyObject *cx_run_interruptible(cx_state *st, cx_function *f, PyObject *self, PyO
         if (w->abandoned) st->worker = NULL, pthread_detach(w->thread);
         pthread_mutex_unlock(&w->lock);
         if (st->worker) w->job = NULL, job_free(j);
-        PyErr_Restore(type, value, traceback);
+        cx_callback_done(&raised);
         return NULL;
     }
     w->job = NULL;
-    result = j->result;
-    j->result = NULL;
-    if (!result) {
-        PyErr_Restore(j->type, j->value, j->traceback);
-        j->type = j->value = j->traceback = NULL;
-    }
+    result = Py_XNewRef(j->result);
+    cx_callback_done(&j->raised);
     job_free(j);
     return result;
 }

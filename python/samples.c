@@ -180,3 +180,10 @@ bool cx_callback_done(cx_callback *cb)
     cb->type = cb->value = cb->traceback = NULL;
     return true;
 }
+
+void cx_callback_drop(cx_callback *cb)
+{
+    Py_CLEAR(cb->type);
+    Py_CLEAR(cb->value);
+    Py_CLEAR(cb->traceback);
+}
