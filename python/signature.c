@@ -31,20 +31,31 @@ static const char *find_outside(const char *at, const char *end, const char *sto
     return at;
 }
 
+/* The next part of a signature, its name with its stars, that has a name; *at moves on.  false: there is none before end. */
+static bool next_part(const char **at, const char *end, cx_parameter *p)
+{
+    *p = (cx_parameter){ 0 };
+    while (!p->name && *at < end) {
+        const char *stop = find_outside(*at, end, ","), *equals = find_outside(*at, stop, "=");
+        const char *colon = find_outside(*at, equals, ":");
+        p->name = trim(*at, colon, &p->name_length);
+        if (colon < equals) p->annotation = trim(colon + 1, equals, &p->annotation_length);
+        if (equals < stop) p->fallback = trim(equals + 1, stop, &p->fallback_length);
+        *at = stop + 1;
+    }
+    return p->name != NULL;
+}
+
 bool cx_parse(cx_function *f)
 {
     const char *end = f->signature + strlen(f->signature), *at = f->signature;
-    cx_parameter *list = PyMem_Calloc(CX_MAX_ARGS + 1, sizeof *list);
+    cx_parameter *list = PyMem_Calloc(CX_MAX_ARGS + 1, sizeof *list), p;
     bool keyword = false;
     int n = 0;
 
     if (!list) return PyErr_NoMemory() != NULL;
-    for (const char *stop; at < end; at = stop + 1) {
-        stop = find_outside(at, end, ",");
-        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
-        cx_parameter p = { .how = keyword ? CX_BY_NAME : CX_BY_EITHER };
-        p.name = trim(at, colon, &p.name_length);
-        if (!p.name) continue;
+    while (next_part(&at, end, &p)) {
+        p.how = keyword ? CX_BY_NAME : CX_BY_EITHER;
         if (p.name[0] == '/') {
             for (int i = 0; i < n; i++) list[i].how = CX_BY_POSITION;
             continue;
@@ -56,8 +67,6 @@ bool cx_parse(cx_function *f)
             p.name += stars, p.name_length -= stars;
             p.how = stars > 1 ? CX_BY_KEYWORDS : CX_BY_REST;
         }
-        if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
-        if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);
         assert(n < CX_MAX_ARGS);
         if (p.name_length == 6 && memcmp(p.name, "device", 6) == 0) f->device = n;
         list[n++] = p;
@@ -73,7 +82,9 @@ bool cx_parse(cx_function *f)
  */
 static char *docstring(const char *doc, const char *arrow, const char *rules)
 {
-    const char *open = strchr(doc, '('), *body = strstr(arrow, "\n--\n\n"), *example = strstr(body, "\n\n>>> ");
+    const char *open = strchr(doc, '('), *body = strstr(arrow, "\n--\n\n"), *example = strstr(body, "\n\n>>> "),
+               *at = open + 1;
+    cx_parameter p;
     CX_ENDED_BY(cbx_text_clear) cbx_text plain, list;
     char *out = NULL;
     bool any = false;
@@ -81,20 +92,14 @@ static char *docstring(const char *doc, const char *arrow, const char *rules)
     cbx_text_init(&plain, cbx_allocator_default());
     cbx_text_init(&list, cbx_allocator_default());
     cbx_text_printf(&plain, "%.*s", (int)(open + 1 - doc), doc);
-    for (const char *at = open + 1, *stop; at < arrow; at = stop + 1) {
-        stop = find_outside(at, arrow, ",");
-        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":"), *text;
-        size_t n, nfallback, nannotation = 0, stars;
-        const char *name = trim(at, colon, &n), *fallback = trim(equals + 1, stop, &nfallback);
-        const char *annotation = colon < equals ? trim(colon + 1, equals, &nannotation) : NULL;
-        if (!name) continue;
-        cbx_text_printf(&plain, "%s%.*s", at > open + 1 ? ", " : "", (int)n, name);
-        if (equals < stop) cbx_text_printf(&plain, "=%.*s", (int)nfallback, fallback);
-        stars = strspn(name, "*/$");
-        if (name[0] == '$' || stars >= n) continue;
-        text = cx_parameter_text(name + stars, n - stars);
-        cbx_text_printf(&list, "%s    %.*s", any ? "\n" : "\n\nParameters:\n", (int)n, name);
-        if (annotation) cbx_text_printf(&list, " (%.*s)", (int)nannotation, annotation);
+    for (bool first = true; next_part(&at, arrow, &p); first = false) {
+        const size_t stars = strspn(p.name, "*/$"), n = p.name_length;
+        cbx_text_printf(&plain, "%s%.*s", first ? "" : ", ", (int)n, p.name);
+        if (p.fallback) cbx_text_printf(&plain, "=%.*s", (int)p.fallback_length, p.fallback);
+        if (p.name[0] == '$' || stars >= n) continue;
+        const char *text = cx_parameter_text(p.name + stars, n - stars);
+        cbx_text_printf(&list, "%s    %.*s", any ? "\n" : "\n\nParameters:\n", (int)n, p.name);
+        if (p.annotation) cbx_text_printf(&list, " (%.*s)", (int)p.annotation_length, p.annotation);
         if (text) cbx_text_printf(&list, ": %s", text);
         any = true;
     }
