@@ -15,47 +15,27 @@ static int exit_code_of(cbx_bisect_outcome outcome)
     return outcome == CBX_BISECT_RUNNING || outcome == CBX_BISECT_UNDECIDED ? 3 : 2;
 }
 
-typedef struct subjects {
-    cbx_ctx *ctx;
-    const char *repository;
-    cbx_arena *arena;
-    bool git;
-} subjects;
-
-static const char *subject_of(const subjects *s, const char *commit)
-{
-    const char *text = NULL;
-
-    if (s->git) (void)cbx_bisect_subject(s->ctx, s->repository, commit, s->arena, &text, NULL);
-    return text;
-}
-
-static cx_suspect_answer suspect_at(cbx_bisect *b, size_t commit, const subjects *s)
-{
-    const char *name = cbx_bisect_name(b, commit);
-
-    return (cx_suspect_answer){ name, subject_of(s, name), cbx_bisect_reason(b, commit),
-                                cbx_bisect_probability(b, commit), cbx_bisect_launches_at(b, commit) };
-}
-
-static PyObject *result_object(cx_state *st, cbx_bisect *b, const subjects *s)
+/* repository: of git, for the subjects of commits; NULL: not of git. */
+static PyObject *result_object(cx_call *c, cbx_bisect *b, const char *const *repository)
 {
     cx_suspect_answer *suspects;
     cx_bisect_answer a = { 0 };
-    PyObject *r;
 
     cbx_bisect_read(b, &a.r);
-    suspects = PyMem_Calloc(a.r.nsuspects + 1, sizeof *suspects);
-    if (!suspects) return PyErr_NoMemory();
-    for (size_t i = 0; i < a.r.nsuspects; i++) suspects[i] = suspect_at(b, a.r.suspects[i], s);
+    if (!(suspects = cx_alloc(c, a.r.nsuspects, sizeof *suspects))) return NULL;
+    for (size_t i = 0; i < a.r.nsuspects; i++) {
+        const size_t at = a.r.suspects[i];
+        cx_suspect_answer *s = &suspects[i];
+        *s = (cx_suspect_answer){ cbx_bisect_name(b, at), NULL, cbx_bisect_reason(b, at), cbx_bisect_probability(b, at),
+                                  cbx_bisect_launches_at(b, at) };
+        if (repository) (void)cbx_bisect_subject(c->ctx, *repository, s->commit, cx_arena(c), &s->subject, NULL);
+    }
     a.exit_code = exit_code_of(a.r.outcome);
     a.good = cbx_bisect_name(b, CBX_BISECT_GOOD_END);
     a.bad = cbx_bisect_name(b, cbx_bisect_count(b) - 1);
     a.likeliest = a.r.nsuspects ? cbx_bisect_name(b, a.r.likeliest) : NULL;
     a.suspects = suspects;
-    r = cx_answer_object(st, CX_BISECT_RESULT, &a);
-    PyMem_Free(suspects);
-    return r;
+    return cx_answer_object(c->st, CX_BISECT_RESULT, &a);
 }
 
 /* ---- commands over a git history ---- */
@@ -102,8 +82,7 @@ static PyObject *do_bisect(cx_call *c)
     if (!cx_begin_long(c)) return NULL; /* it waits for processes */
     status = cbx_bisect_run(c->ctx, &o, &b, &c->err);
     cx_lock(c);
-    if (!cx_callback_done(&t.progress) && cx_fine(c, status))
-        r = result_object(c->st, b, &(subjects){ c->ctx, o.repository, cx_arena(c), true });
+    if (!cx_callback_done(&t.progress) && cx_fine(c, status)) r = result_object(c, b, &o.repository);
     cbx_bisect_free(b);
     return r;
 }
@@ -183,7 +162,7 @@ CX_RETURN(bisection_observe, (cbx_bisect *b = cx_handle(c); size_t commit; doubl
 CX_RETURN(bisection_broken, (cbx_bisect *b = cx_handle(c); const char *reason = NULL; size_t commit),
           b &&commit_arg(c, b, &commit) && CX_GET(c, reason), cx_none(c, cbx_bisect_broken(b, commit, reason, &c->err)))
 
-CX_DO(bisection_result, cbx_bisect, (), (), result_object(c->st, self, &(subjects){ 0 }))
+CX_DO(bisection_result, cbx_bisect, (), (), result_object(c, self, NULL))
 
 CX_DO(bisection_posterior, cbx_bisect, (), (),
       CX_DICT(cbx_bisect_count(self), cbx_bisect_name(self, i), cx_number_or_none(cbx_bisect_probability(self, i))))
@@ -229,7 +208,7 @@ static PyObject *bisection_run(cx_call *c)
     while (fine && cbx_bisect_next(t->handle, &commit) == CBX_BISECT_RUNNING)
         fine = PyErr_CheckSignals() == 0 && step(c, t->handle, commit, bench, build, built);
     t->busy = false;
-    return fine ? result_object(c->st, t->handle, &(subjects){ 0 }) : NULL;
+    return fine ? result_object(c, t->handle, NULL) : NULL;
 }
 
 /* clang-format off */
