@@ -26,39 +26,23 @@ PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, si
 
 /* ---- members ---- */
 
+/* What is at a place, as a T. */
+#define READ(T, at)                                                                                                    \
+    ({                                                                                                                 \
+        T v_;                                                                                                          \
+        memcpy(&v_, at, sizeof v_);                                                                                    \
+        v_;                                                                                                            \
+    })
+
 static uint64_t whole_at(const char *at, size_t width)
 {
-    uint8_t small;
-    uint32_t half;
-    uint64_t v;
-
-    switch (width) {
-    case sizeof small: memcpy(&small, at, sizeof small); return small;
-    case sizeof half: memcpy(&half, at, sizeof half); return half;
-    default: memcpy(&v, at, sizeof v); return v;
-    }
+    if (width == sizeof(uint64_t)) return READ(uint64_t, at);
+    return width == sizeof(uint8_t) ? READ(uint8_t, at) : READ(uint32_t, at);
 }
 
-static double number_at(const char *at)
-{
-    double v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
-
-static int int_at(const char *at)
-{
-    int v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
-
-static const void *pointer_at(const char *at)
-{
-    const void *p;
-    memcpy(&p, at, sizeof p);
-    return p;
-}
+static double number_at(const char *at) { return READ(double, at); }
+static int int_at(const char *at) { return READ(int, at); }
+static const void *pointer_at(const char *at) { return READ(const void *, at); }
 
 static size_t count_of(const cx_member *m, const char *from, size_t each)
 {

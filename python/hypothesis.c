@@ -77,22 +77,11 @@ CX_RETURN(do_equivalence, (double lower = 0, upper = 0; cx_samples x), CX_GET(c,
 
 /* ---- distributions: functions of one to three numbers ---- */
 
-static PyObject *do_of1(cx_call *c)
-{
-    double v[1] = { 0 };
-    return cx_numbers(c, 1, v) ? PyFloat_FromDouble(((double (*)(double))c->fn)(v[0])) : NULL;
-}
-static PyObject *do_of2(cx_call *c)
-{
-    double v[2] = { 0 };
-    return cx_numbers(c, 2, v) ? PyFloat_FromDouble(((double (*)(double, double))c->fn)(v[0], v[1])) : NULL;
-}
-static PyObject *do_of3(cx_call *c)
-{
-    double v[3] = { 0 };
-    return cx_numbers(c, 3, v) ? PyFloat_FromDouble(((double (*)(double, double, double))c->fn)(v[0], v[1], v[2]))
-                               : NULL;
-}
+CX_RETURN(do_of1, (double v[1]), cx_numbers(c, 1, v), PyFloat_FromDouble(((double (*)(double))c->fn)(v[0])))
+CX_RETURN(do_of2, (double v[2]), cx_numbers(c, 2, v),
+          PyFloat_FromDouble(((double (*)(double, double))c->fn)(v[0], v[1])))
+CX_RETURN(do_of3, (double v[3]), cx_numbers(c, 3, v),
+          PyFloat_FromDouble(((double (*)(double, double, double))c->fn)(v[0], v[1], v[2])))
 
 /* clang-format off */
 #define EXAMPLE(name, to, args) "\n\n>>> round(statistics." #name "_quantile(0.9999 * (1 - statistics." #name "_sf(1.0" args "))" args "), 2), statistics." #name "_" #to "(0.5" args ") >= 0\n(1.0, True)"

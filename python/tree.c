@@ -18,23 +18,25 @@ typedef struct flattening {
 
 static PyObject *structure_of(flattening *f, PyObject *o);
 
-/* (type, kept, structures of n children); the references to type and kept are the caller's. */
-static PyObject *node(flattening *f, PyObject *type, PyObject *kept, Py_ssize_t n,
-                      PyObject *(*child)(PyObject *, Py_ssize_t), PyObject *of)
+static PyObject *leaf(flattening *f, PyObject *o)
 {
+    return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+}
+
+/* (type, kept, structures of n children); the references to type and kept are the caller's. */
+static PyObject *node(flattening *f, PyObject *type, PyObject *kept, Py_ssize_t n, PyObject *of)
+{
+    PyObject *(*const item)(PyObject *, Py_ssize_t) = PyTuple_Check(of) ? PyTuple_GetItem : PyList_GetItem;
     PyObject *s = PyTuple_New(n + 2);
 
     if (!s || PyTuple_SetItem(s, 0, Py_NewRef(type)) < 0 || PyTuple_SetItem(s, 1, Py_NewRef(kept)) < 0) Py_CLEAR(s);
     for (Py_ssize_t i = 0; s && i < n; i++) {
-        CX_OWN PyObject *o = child(of, i);
+        CX_OWN PyObject *o = Py_XNewRef(item(of, i));
         PyObject *inner = o ? structure_of(f, o) : NULL;
         if (!inner || PyTuple_SetItem(s, i + 2, inner) < 0) Py_CLEAR(s);
     }
     return s;
 }
-
-static PyObject *tuple_child(PyObject *o, Py_ssize_t i) { return Py_XNewRef(PyTuple_GetItem(o, i)); }
-static PyObject *list_child(PyObject *o, Py_ssize_t i) { return Py_XNewRef(PyList_GetItem(o, i)); }
 
 static PyObject *dict_structure(flattening *f, PyObject *o)
 {
@@ -45,7 +47,7 @@ static PyObject *dict_structure(flattening *f, PyObject *o)
     if (!kept && PyErr_ExceptionMatches(PyExc_TypeError))
         PyErr_Format(PyExc_TypeError, "the keys of a dict in a tree must be sortable, got %R", keys ? keys : Py_None);
     if (kept) values = CX_TUPLE(n, Py_XNewRef(PyDict_GetItemWithError(o, PyTuple_GetItem(kept, (Py_ssize_t)i))));
-    return values ? node(f, (PyObject *)&PyDict_Type, kept, n, tuple_child, values) : NULL;
+    return values ? node(f, (PyObject *)&PyDict_Type, kept, n, values) : NULL;
 }
 
 /*
@@ -68,8 +70,7 @@ static PyObject *registered_structure(flattening *f, PyObject *o, PyObject *pair
     CX_OWN PyObject *both = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), o, NULL), *children = NULL;
 
     if (both && PyTuple_Check(both) && PyTuple_Size(both) == 2) children = PySequence_Tuple(PyTuple_GetItem(both, 0));
-    if (children)
-        return node(f, (PyObject *)Py_TYPE(o), PyTuple_GetItem(both, 1), PyTuple_Size(children), tuple_child, children);
+    if (children) return node(f, (PyObject *)Py_TYPE(o), PyTuple_GetItem(both, 1), PyTuple_Size(children), children);
     if (both && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "the flatten function of %R must return (children, what is kept), got %R",
                      (PyObject *)Py_TYPE(o), both);
@@ -88,15 +89,15 @@ static PyObject *nested_structure(flattening *f, PyObject *o)
 {
     PyObject *type = (PyObject *)Py_TYPE(o), *pair;
 
-    if (PyTuple_CheckExact(o)) return node(f, type, Py_None, PyTuple_Size(o), tuple_child, o);
-    if (PyList_CheckExact(o)) return node(f, type, Py_None, PyList_Size(o), list_child, o);
+    if (PyTuple_CheckExact(o)) return node(f, type, Py_None, PyTuple_Size(o), o);
+    if (PyList_CheckExact(o)) return node(f, type, Py_None, PyList_Size(o), o);
     if (PyDict_CheckExact(o)) return dict_structure(f, o);
     pair = registered(f->st, type);
     if (pair) return registered_structure(f, o, pair);
     if (PyErr_Occurred()) return NULL;
     if (PyTuple_Check(o) && (is_named_result(f->st, type) || PyObject_HasAttrString(o, "_fields")))
-        return node(f, type, Py_None, PyTuple_Size(o), tuple_child, o);
-    return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+        return node(f, type, Py_None, PyTuple_Size(o), o);
+    return leaf(f, o);
 }
 
 static PyObject *structure_of(flattening *f, PyObject *o)
@@ -107,11 +108,10 @@ static PyObject *structure_of(flattening *f, PyObject *o)
         CX_OWN PyObject *answer = PyObject_CallFunctionObjArgs(f->is_leaf, o, NULL);
         const int yes = answer ? PyObject_IsTrue(answer) : -1;
         if (yes < 0) return NULL;
-        if (yes) return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+        if (yes) return leaf(f, o);
     }
     if (o == Py_None) return Py_NewRef(o);
-    if (cx_is_array(f->st, o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o))
-        return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+    if (cx_is_array(f->st, o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return leaf(f, o);
     if (Py_EnterRecursiveCall(" in a tree")) return NULL;
     s = nested_structure(f, o);
     Py_LeaveRecursiveCall();
