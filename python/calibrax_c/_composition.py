@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from ._metric_members import Together
 from ._metric_objects import counted
-from ._metric_selection import DIRECTIONS, late, names_of_kinds, plain, select
+from ._metric_selection import DIRECTIONS, late, names_of_kinds, plain, select, spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from ._metric_members import Tokenizer
 
 
 def _several(metrics: Any, caller: str) -> Any:
@@ -46,7 +48,7 @@ class MetricCollection(Together):
             metrics.items() if hasattr(metrics, "items") else ((None, x) for x in _several(metrics, "MetricCollection"))
         )
         for label, metric in pairs:
-            self._put(metric, label)
+            self._put(spec(metric, {}), label)
 
     def add(
         self, name: str, metric: Any = None, *, function: Callable[..., Any] | None = None, **parameters: Any
@@ -61,9 +63,7 @@ class MetricCollection(Together):
         >>> metrics.MetricCollection().add("huber", "huber_loss", delta=0.1).compute_functional([1.0], [2.0])
         {'huber': 0.095}
         """
-        self._put(
-            name if metric is None else metric, name if isinstance(name, str) else None, function=function, **parameters
-        )
+        self._put(spec(name if metric is None else metric, parameters, function), name if isinstance(name, str) else None)
         return self
 
     def remove(self, name: str) -> None:
@@ -91,29 +91,19 @@ class MetricCollection(Together):
         return dict(zip(self.names, self._c.errors(), strict=True))
 
     def compute_functional(
-        self,
-        *operands: Any,
-        mask: Any = None,
-        weights: Any = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        **named: Any,
+        self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Tokenizer = None, **named: Any
     ) -> dict[str, Any]:
         """The metrics of these operands alone, floats by label (an Array where a result has several numbers);
         batches stay as they are.
 
         operands, mask, weights, tokenizer, named: as those of update.
         """
-        return {
-            label: plain(v) for label, v in self._alone(operands, named, mask, weights, tokenizer).compute().items()
-        }
+        results = self._alone(operands, named, mask, weights, tokenizer).compute()
+        return {label: plain(v) for label, v in results.items()}
 
     @classmethod
     def from_registry(
-        cls,
-        *,
-        domain: str | None = None,
-        tier: str = "pure_function",
-        kinds: Iterable[str] = ("real", "real"),
+        cls, *, domain: str | None = None, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"),
         **conditions: Any,
     ) -> Self:
         """All metrics that select() finds and that take operands of these kinds, with their default parameters.
@@ -156,7 +146,7 @@ class WeightedMetric(Together):
         if unknown := sorted(set(metrics or ()) - set(weights)):
             raise ValueError(f"WeightedMetric: there is no weight for {unknown[0]!r}")
         for label, weight in weights.items():
-            self._put((metrics or {}).get(label, label), label, weight=weight)
+            self._put(spec((metrics or {}).get(label, label), {}), label, weight=weight)
         found = {self._rows["", label]["direction"]: label for label, weight in self.weights.items() if weight}
         if direction is None and len(found) > 1:
             raise ValueError(
@@ -220,20 +210,14 @@ class ThresholdMetric:
     """
 
     def __init__(
-        self,
-        metric_name: Any,
-        *,
-        min_value: float | None = None,
-        max_value: float | None = None,
-        function: Callable[..., Any] | None = None,
-        **parameters: Any,
+        self, metric_name: Any, *, min_value: float | None = None, max_value: float | None = None,
+        function: Callable[..., Any] | None = None, **parameters: Any,
     ) -> None:
         if min_value is None and max_value is None:
             raise ValueError("ThresholdMetric: give min_value, max_value or both")
         self.min_value, self.max_value = min_value, max_value
-        self._suite = MetricSuite().add(
-            None, None, metric_name, low=min_value, high=max_value, function=function, **parameters
-        )
+        self._suite = MetricSuite()
+        self._suite._put(spec(metric_name, parameters, function), None, None, min_value, max_value)
 
     @property
     def metric_name(self) -> str:
@@ -241,12 +225,7 @@ class ThresholdMetric:
         return cast("str", self._suite._c.members()[0][2])
 
     def evaluate(
-        self,
-        *operands: Any,
-        mask: Any = None,
-        weights: Any = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        **named: Any,
+        self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Tokenizer = None, **named: Any
     ) -> ThresholdResult:
         """The metric of these operands, and whether it passes.  operands, mask, weights, tokenizer: as those
         of the metric's function.
@@ -288,23 +267,15 @@ class MetricSuite(Together):
             self.add_group(name, members)
 
     def add(
-        self,
-        group: str | None,
-        name: str | None,
-        metric: Any = None,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        weight: float = 1.0,
-        function: Callable[..., Any] | None = None,
-        **parameters: Any,
+        self, group: str | None, name: str | None, metric: Any = None, *, low: float | None = None,
+        high: float | None = None, weight: float = 1.0, function: Callable[..., Any] | None = None, **parameters: Any,
     ) -> Self:
         """Adds a metric to a group, before the first update.
 
         group: its group, None: none; name: its label, None: the metric's name; metric: default the one of
         that name; low, high: results that pass; weight: a number; function, parameters: as those of State.
         """
-        self._put(name if metric is None else metric, name, group, low, high, weight, function, **parameters)
+        self._put(spec(name if metric is None else metric, parameters, function), name, group, low, high, weight)
         return self
 
     def add_group(self, group_name: str, metric_names: Iterable[Any]) -> Self:
@@ -331,12 +302,7 @@ class MetricSuite(Together):
         return out
 
     def compute_all(
-        self,
-        *operands: Any,
-        mask: Any = None,
-        weights: Any = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        **named: Any,
+        self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Tokenizer = None, **named: Any
     ) -> dict[str, dict[str, Any]]:
         """The metrics of these operands alone, floats by group and label; arguments as those of
         MetricCollection.compute_functional.
@@ -390,22 +356,11 @@ class MetricSuite(Together):
         groups: dict[str, list[Any]] = {}
         for group, label, name, numbers, low, high, weight in self._c.members():
             row = self._rows[group or "", label]
-            entry: dict[str, Any] = {"metric": name}
-            if label != name:
-                entry["label"] = label
-            entry |= {
-                k: v
-                for k, v, default in (
-                    ("low", low, float("-inf")),
-                    ("high", high, float("inf")),
-                    ("weight", weight, 1.0),
-                )
-                if v != default
-            }
-            if parameters := {
-                p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v != p[3]
-            }:
-                entry["parameters"] = parameters
+            given = zip(row["parameters"], numbers, strict=True)
+            parameters = {p[0]: late._value(p, v) for p, v in given if v != p[3]}
+            entry = {"label": label, "low": low, "high": high, "weight": weight, "parameters": parameters}
+            defaults = {"label": name, "low": float("-inf"), "high": float("inf"), "weight": 1.0, "parameters": {}}
+            entry = {"metric": name, **{k: v for k, v in entry.items() if v != defaults[k]}}
             groups.setdefault(group or "", []).append(entry if len(entry) > 1 else name)
         return {"metrics": groups[""]} if list(groups) == [""] else {"groups": groups}
 

@@ -16,6 +16,8 @@ from ._metric_selection import late, spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    Tokenizer = Callable[[str], Iterable[str]] | None
+
 
 # What functions of the user made of the operands of the batch that is added: by group and label the layers of
 # its operands, one after another.
@@ -62,34 +64,14 @@ class Together:
         self._layers: dict[tuple[str, str], int] = {}  # numbers of arrays that functions return, where not 1
 
     def _put(
-        self,
-        metric: Any,
-        label: str | None,
-        group: str | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        weight: float = 1.0,
-        function: Callable[..., Any] | None = None,
-        **parameters: Any,
+        self, member: tuple[dict[str, Any], list[float | None], Any], label: str | None, group: str | None = None,
+        low: float | None = None, high: float | None = None, weight: float = 1.0,
     ) -> None:
-        row, numbers, function = spec(metric, parameters, function)
-        self._put_row(row, numbers, function, row["name"] if label is None else label, group, low, high, weight)
-
-    def _put_row(
-        self,
-        row: dict[str, Any],
-        numbers: list[float | None],
-        function: Any,
-        label: str,
-        group: str | None,
-        low: float | None,
-        high: float | None,
-        weight: float,
-    ) -> None:
+        """Adds what spec() gives of a metric."""
+        row, numbers, function = member
+        label = row["name"] if label is None else label
         rule, key = None, (group or "", label)
-        low, high, weight = (
-            late._number(label, (what, "", "float", ""), x) for what, x in (("low", low), ("high", high), ("weight", weight))
-        )
+        limits = [late._number(label, (n, "", "float", ""), x) for n, x in (("low", low), ("high", high), ("weight", weight))]
         if any(r["name"] == row["name"] and r is not row for k, r in self._rows.items() if k != key):
             raise ValueError(
                 f"{row['name']} was registered again, and this {type(self).__name__} has the old one: make it again"
@@ -100,7 +82,7 @@ class Together:
             rule = _core._recording.rule(row["name"], lambda _: next(_made.get()[key]), 1, self._layers.get(key, 1), 0)
         elif function is not None:
             rule = late._rule(row, function)
-        self._c.add(row.get("streamed", row.get("code", row["name"])), label, numbers, group, low, high, weight, rule)
+        self._c.add(row.get("streamed", row.get("code", row["name"])), label, numbers, group, *limits, rule)
         self._keep(key, row)
         if function is not None:
             self._functions[key] = function
@@ -125,9 +107,9 @@ class Together:
             self._keep((group or "", label), late._row(name))
 
     def _put_all(self, members: list[Any]) -> None:
-        for group, label, _, numbers, low, high, weight in members:
+        for group, label, _, numbers, *limits in members:
             key = group or "", label
-            self._put_row(self._rows[key], numbers, self._functions.get(key), label, group, low, high, weight)
+            self._put((self._rows[key], numbers, self._functions.get(key)), label, group, *limits)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {k: v for k, v in self.__dict__.items() if k != "_lock"}
@@ -162,13 +144,7 @@ class Together:
         return new
 
     def _add_batch(
-        self,
-        operands: tuple[Any, ...],
-        named: dict[str, Any],
-        mask: Any,
-        weights: Any,
-        tokenizer: Any,
-        alone: bool = False,
+        self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Tokenizer, alone: bool = False
     ) -> None:
         members = self._c.members()
         if not members:
@@ -222,19 +198,16 @@ class Together:
             self._layers.update(counts)
             self._again(self._c.members(), self._c.to_bytes())
 
-    def _alone(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any) -> Self:
+    def _alone(
+        self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Tokenizer
+    ) -> Self:
         """The same metrics, of these operands alone."""
         new = self._empty()
         new._add_batch(operands, named, mask, weights, tokenizer, alone=True)
         return new
 
     def update(
-        self,
-        *operands: Any,
-        mask: Any = None,
-        weights: Any = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        **named: Any,
+        self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Tokenizer = None, **named: Any
     ) -> Self:
         """Adds a batch to all metrics, or, after a failure, to none; of several objects of users those before
         one that raises keep it.

@@ -193,30 +193,13 @@ def register(
     if unused := [p[0] for p in described if not any(f and _takes(f, [p[0]]) for f in (code, merge, finish))]:
         raise TypeError(f"register: no function of {name!r} takes the parameter '{unused[0]}'")
     texts = {**words, "summary": summary or name, "notes": notes, "source": source, "example": example, "function": features}
-    flags = (
-        (late._DIFFERENTIABLE, differentiable),
-        (late._WEIGHTED, weighted),
-        (late._SCORES, scores),
-        (late._FEATURES, features),
-        (late._APART, apart),
-    )
-    capsule = _core._metrics.define(
-        texts,
-        rows,
-        described,
-        form,
-        _rule(name, code, len(rows), described, weighted),
-        _rule(name, merge, 2, described),
-        _rule(name, finish, 1, described),
-        direction,
-        shapes,
-        tier,
-        low,
-        high,
-        bits("register", "axiom", axioms),
-        bits("register", "invariance", invariances),
-        sum(bit for bit, declared in flags if declared),
-    )
+    declared = {late._DIFFERENTIABLE: differentiable, late._WEIGHTED: weighted, late._SCORES: scores,
+                late._FEATURES: features, late._APART: apart}
+    rules = [_rule(name, f, n, described, w) for f, n, w in ((code, len(rows), weighted), (merge, 2, False), (finish, 1, False))]
+    properties = [bits("register", "axiom", axioms), bits("register", "invariance", invariances)]
+    flags = sum(bit for bit, yes in declared.items() if yes)
+    kinds = direction, shapes, tier, low, high
+    capsule = _core._metrics.define(texts, rows, described, form, *rules, *kinds, *properties, flags)
     return cast("Callable[..., Array]", late._add({**_core._metrics.row(capsule), "code": capsule}))
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from calibrax_c.statistics import Interval
 
+    from ._metric_members import Tokenizer
+
 
 class ClasswiseWrapper:
     """A metric of the items of each class.
@@ -59,18 +61,14 @@ class ClasswiseWrapper:
             *operands, labels = operands or (None,)  # type: ignore[assignment]
         if labels is None:
             raise TypeError("ClasswiseWrapper: labels are missing: they follow the operands")
-        arrays, labels, factors = (
-            operand_arrays(self._row, tuple(operands)),
-            late._operand(labels),
-            [late._operand(mask), late._operand(weights)],
-        )
+        arrays, labels = operand_arrays(self._row, tuple(operands)), late._operand(labels)
+        factors = [late._operand(mask), late._operand(weights)]
         if labels.ndim != 1:
             raise ValueError(
                 f"ClasswiseWrapper: labels must have one axis, a number an item: their shape is {labels.shape}"
             )
-        values, mean = _core._metrics.classwise(
-            code_of(self._row), arrays, self._numbers, labels, self.num_classes, *factors
-        )
+        given = code_of(self._row), arrays, self._numbers, labels, self.num_classes, *factors
+        values, mean = _core._metrics.classwise(*given)
         counted = _counted(labels, factors) if mean != mean else set()  # a class with items may be NaN, too
         present = {
             (self.class_names[k] if self.class_names else str(k)): v
@@ -113,32 +111,16 @@ class BootstrapMetric:
         self.num_resamples, self.confidence = num_resamples, confidence
 
     def compute(
-        self,
-        *operands: Any,
-        seed: int = 0,
-        mask: Any = None,
-        weights: Any = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        self, *operands: Any, seed: int = 0, mask: Any = None, weights: Any = None, tokenizer: Tokenizer = None
     ) -> Interval:
         """The metric and its interval: BCa up to 500 items, percentiles above; the same for the same seed.
 
         operands, mask, weights, tokenizer: as those of the metric's function; seed: of the draws.  A resample
         whose result is not finite is a ValueError.
         """
-        arrays = operand_arrays(self._row, operands, tokenizer)
-        return cast(
-            "Interval",
-            _core._metrics.bootstrap(
-                code_of(self._row),
-                arrays,
-                self._numbers,
-                self.confidence,
-                self.num_resamples,
-                seed,
-                late._operand(mask),
-                late._operand(weights),
-            ),
-        )
+        given = code_of(self._row), operand_arrays(self._row, operands, tokenizer), self._numbers
+        draws, factors = (self.confidence, self.num_resamples, seed), (late._operand(mask), late._operand(weights))
+        return cast("Interval", _core._metrics.bootstrap(*given, *draws, *factors))
 
 
 def _function(metric: Any, parameters: dict[str, Any]) -> tuple[Callable[..., Any], str]:
@@ -180,14 +162,8 @@ class MetricTracker:
         if direction is None:
             direction = "lower" if own == "info" and callable(metric) else own
         if direction not in DIRECTIONS[:2]:
-            raise ValueError(
-                "MetricTracker: 'direction' must be 'higher' or 'lower'"
-                + (
-                    f", got {direction!r}"
-                    if direction != "info"
-                    else ": no result of this metric is better than another"
-                )
-            )
+            why = ": no result of this metric is better than another" if direction == "info" else f", got {direction!r}"
+            raise ValueError(f"MetricTracker: 'direction' must be 'higher' or 'lower'{why}")
         self.direction = direction
         self.reset()
 

@@ -318,17 +318,8 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
         function = _recorded(given["function"], arrays[0]) if row["function"] and not row["flags"] & _FEATURES else None
         mask, weights = (_operand(given.get(o), o, name) for o in ("mask", "weights"))
-        return _core._metrics.apply(
-            row.get("code", name),
-            arrays,
-            numbers,
-            mask,
-            weights,
-            given.get("reduction", "mean"),
-            given.get("axis"),
-            given.get("keepdims", False),
-            function,
-        )
+        options = given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False)
+        return _core._metrics.apply(row.get("code", name), arrays, numbers, mask, weights, *options, function)
 
     metric.__name__ = metric.__qualname__ = name
     metric.__module__ = __name__
