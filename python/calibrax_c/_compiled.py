@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import warnings
 from typing import Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import Structure, Traced, count, flatten, name_of, operands, unflatten
+from ._tracing import Structure, Traced, count, flatten, name_of, operands, unflatten, without
 
 _step = _core._recording
 
@@ -99,16 +100,10 @@ class Call:
         self.key = (self.structure, len(args), self.static, _step.signature(self.like))
 
     def traced(self) -> Traced:
-        fun, fixed, named, n = self.plan.fun, self.fixed, self.named, len(self.args)
-        if not self.static:
-            return Traced(fun, self.like, self.structure)
-
-        def chosen(*rest: Any, **keywords: Any) -> Any:
-            given = iter(rest)
-            return fun(*(fixed[i] if i in fixed else next(given) for i in range(n)), **named, **keywords)
-
-        chosen.__name__ = name_of(fun)
-        return Traced(chosen, self.like, self.structure)
+        fun = self.plan.fun
+        if self.static:
+            fun = without(functools.partial(fun, **self.named), self.fixed, len(self.args))
+        return Traced(fun, self.like, self.structure)
 
     def donated(self) -> tuple[int, ...]:
         """The leaves of donated arguments."""

@@ -24,17 +24,15 @@ def _leaves(what: str, value: Any) -> tuple[list[Any], Structure]:
     return out, structure
 
 
-def _settle(what: str, init: list[Any], record: Callable[[list[Any]], tuple[Any, list[Any]]]) -> tuple[list[Any], Any]:
+def _settle(init: list[Any], record: Callable[[list[Any]], Body]) -> tuple[list[Any], Body]:
     """A loop's carry: where it begins as a Python number, it takes the dtype that the body gives it."""
-    traced, dtypes = record(init)
+    body = record(init)
     again = False
-    for i, dtype in enumerate(dtypes):
+    for i, dtype in enumerate(body.dtypes):
         if _step.is_weak(init[i]) and dtype is not None and dtype != (init[i].dtype if hasattr(init[i], "dtype") else xp.asarray(init[i]).dtype):
             init[i] = xp.astype(init[i], dtype) if hasattr(init[i], "dtype") else xp.astype(xp.asarray(init[i]), dtype)
             again = True
-    if again:
-        traced, _ = record(init)
-    return init, traced
+    return init, record(init) if again else body
 
 
 def _number(dtype: Any) -> Any:
@@ -50,7 +48,7 @@ def _carried(what: str, fun: Any, before: Structure, after: Structure) -> None:
 class Body:
     """A recorded step of a loop: after some leading operands the carry, then more; gives the carry, then more."""
 
-    def __init__(self, what: str, fun: Any, structure: Structure, like: list[Any], axes: Sequence[Any] | None, carry: Structure, n: int, split: Callable[[Any], tuple[Any, Any]]) -> None:
+    def __init__(self, what: str, fun: Any, structure: Structure, like: list[Any], axes: Sequence[Any] | None, carry: Structure, n: int, split: Callable[[Any], tuple[Any, Any]] = lambda value: (value, None)) -> None:
         self.more: Structure = None
         self.dtypes: list[Any] = []
 
@@ -94,11 +92,7 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
             raise TypeError(f"scan: '{name_of(f)}' must return (carry, y), got {value!r}")
         return value
 
-    def record(begin: list[Any]) -> tuple[Any, list[Any]]:
-        b = Body("scan", f, structure, begin + rows, axes, carry, 0, split)
-        return b, b.dtypes
-
-    start, body = _settle("scan", start, record)
+    start, body = _settle(start, lambda begin: Body("scan", f, structure, begin + rows, axes, carry, 0, split))
     out = _step.scan(body.fn, start, rows, length, bool(reverse), every)
     return unflatten(carry, out[: len(start)]), unflatten(body.more, out[len(start) :])
 
@@ -124,11 +118,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, unroll: Any 
         return while_loop(lambda value: value[0] < value[1], step, (xp.asarray(low, dtype=dtype), xp.asarray(high, dtype=dtype), init_val))[2]
     start, carry = _leaves("fori_loop: init_val", init_val)
 
-    def record(begin: list[Any]) -> tuple[Any, list[Any]]:
-        b = Body("fori_loop", body_fun, (tuple, None, LEAF, carry), [xp.asarray(0), *begin], None, carry, 1, lambda value: (value, None))
-        return b, b.dtypes
-
-    start, body = _settle("fori_loop", start, record)
+    structure = (tuple, None, LEAF, carry)
+    start, body = _settle(start, lambda begin: Body("fori_loop", body_fun, structure, [xp.asarray(0), *begin], None, carry, 1))
     return unflatten(carry, _step.fori_loop(low, high, body.fn, start))
 
 
@@ -136,11 +127,7 @@ def while_loop(cond_fun: Any, body_fun: Any, init_val: Any) -> Any:
     start, carry = _leaves("while_loop: init_val", init_val)
     structure = (tuple, None, carry)
 
-    def record(begin: list[Any]) -> tuple[Any, list[Any]]:
-        b = Body("while_loop", body_fun, structure, begin, None, carry, 0, lambda value: (value, None))
-        return b, b.dtypes
-
-    start, body = _settle("while_loop", start, record)
+    start, body = _settle(start, lambda begin: Body("while_loop", body_fun, structure, begin, None, carry, 0))
     test = Traced(cond_fun, start, (tuple, None, structure, (dict, ())))
     if test.out is not LEAF:
         raise TypeError(f"while_loop: '{name_of(cond_fun)}' must return a scalar, got {structure_text(test.out)}")

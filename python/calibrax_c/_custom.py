@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import Structure, Traced, count, dress, flatten, integers, map_trees, name_of, operands, structure_text, unflatten
+from ._tracing import Structure, Traced, count, dress, flatten, integers, map_trees, name_of, operands, structure_text, unflatten, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,13 +54,8 @@ class _Custom:
         if not _traced(like):
             return self.fun(*args)
 
-        def full(*rest: Any) -> Any:
-            given = iter(rest)
-            return self.fun(*(fixed[i] if i in fixed else next(given) for i in range(len(args))))
-
-        full.__name__ = name_of(self.fun)
         like = [xp.asarray(x) for x in like]
-        traced = Traced(full, like, structure)
+        traced = Traced(without(self.fun, fixed, len(args)), like, structure)
         return traced.results(self._with_rules(traced, like, structure, fixed, len(args))(*like))
 
     def _with_rules(self, traced: Traced, like: list[Any], structure: Structure, fixed: dict[int, Any], n: int) -> Any:
@@ -132,8 +127,7 @@ class CustomVjp(_Custom):
         max_kept = len(like) + results + SPARE
 
         def forward(*leaves: Any) -> list[Any]:
-            given = iter(unflatten(structure, leaves)[0])
-            value = self.fwd(*(fixed[i] if i in fixed else next(given) for i in range(n)))
+            value = without(self.fwd, fixed, n)(*unflatten(structure, leaves)[0])
             if not isinstance(value, tuple) or len(value) != 2:
                 raise TypeError(f"custom_vjp: fwd of '{name_of(self.fun)}' must return (result, kept), got {value!r}")
             out, s = flatten(value[0])
@@ -186,12 +180,7 @@ def checkpoint(fun: Any, static_argnums: Any = ()) -> Any:
         if not _traced(like):
             return fun(*args, **kwargs)
 
-        def full(*rest: Any, **keywords: Any) -> Any:
-            given = iter(rest)
-            return fun(*(fixed[i] if i in fixed else next(given) for i in range(len(args))), **keywords)
-
-        full.__name__ = name_of(fun)
-        traced = Traced(full, like, structure)
+        traced = Traced(without(fun, fixed, len(args)), like, structure)
         return traced.results(traced.fn.checkpoint()(*like))
 
     return dress(checkpointed, fun)

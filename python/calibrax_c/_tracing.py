@@ -77,12 +77,7 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
 
 def map_trees(fun: Callable[..., Any], tree: Any, rest: Sequence[Any], is_leaf: Callable[[Any], bool] | None) -> Any:
     leaves, structure = flatten(tree, is_leaf)
-    columns = [leaves]
-    for other in rest:
-        more: list[Any] = []
-        for part in up_to(structure, other, "map"):
-            more.append(part)
-        columns.append(more)
+    columns = [leaves, *(list(up_to(structure, other, "map")) for other in rest)]
     return unflatten(structure, [fun(*row) for row in zip(*columns, strict=True)])
 
 
@@ -181,6 +176,17 @@ def operands(leaves: list[Any], structure: Structure, fun: Any, at: Sequence[int
     return out
 
 
+def without(fun: Any, fixed: dict[int, Any], n: int) -> Callable[..., Any]:
+    """The function of its n arguments but those at the places of fixed, which have these values."""
+
+    def full(*rest: Any, **keywords: Any) -> Any:
+        given = iter(rest)
+        return fun(*(fixed[i] if i in fixed else next(given) for i in range(n)), **keywords)
+
+    full.__name__ = name_of(fun)
+    return full
+
+
 def dress(wrapper: Any, fun: Any) -> Any:
     """The name and documentation of a function."""
     if not isinstance(fun, type) and (hasattr(fun, "__name__") or hasattr(fun, "__doc__")):
@@ -224,6 +230,10 @@ class Traced:
 
     def auxiliary(self, leaves: Sequence[Any]) -> Any:
         return unflatten(self.aux, leaves[self.n :])
+
+    def with_auxiliary(self, out: tuple[Any, Any], leaves: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+        """Both of out, and what the function gives besides."""
+        return (*out, self.auxiliary(leaves)) if has_aux else out
 
 
 def pair_of(fun: Any) -> Callable[[Any], tuple[Any, Any]]:

@@ -171,12 +171,11 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     traced = a.traced(has_aux)
     if not a.like:
         results = traced.fn()
-        out = (traced.results(results), traced.results([xp.zeros_like(r) for r in results[: traced.n]]))
-        return (*out, traced.auxiliary(results)) if has_aux else out
+        out = traced.results(results), traced.results([xp.zeros_like(r) for r in results[: traced.n]])
+        return traced.with_auxiliary(out, results, has_aux)
     results = traced.fn.derive("jvp", None)(*a.like, *along)
     n = len(results) // 2
-    out = (traced.results(results), unflatten(traced.out, results[n : n + traced.n]))
-    return (*out, traced.auxiliary(results[:n])) if has_aux else out
+    return traced.with_auxiliary((traced.results(results), unflatten(traced.out, results[n : n + traced.n])), results[:n], has_aux)
 
 
 def linearize(fun: Any, primals: Any, has_aux: bool = False) -> Any:
@@ -187,8 +186,7 @@ def linearize(fun: Any, primals: Any, has_aux: bool = False) -> Any:
     def derivative(*tangents: Any) -> Any:
         return traced.results(linear(*_like("the tangents of a linearized function", tangents, a.structure[2], a.leaves)))
 
-    out = (traced.results(results), derivative)
-    return (*out, traced.auxiliary(results)) if has_aux else out
+    return traced.with_auxiliary((traced.results(results), derivative), results, has_aux)
 
 
 def vjp(fun: Any, primals: Any, has_aux: bool = False) -> Any:
@@ -204,8 +202,7 @@ def vjp(fun: Any, primals: Any, has_aux: bool = False) -> Any:
         of_results = [next(given) if _moves(r) else xp.zeros_like(r) for r in results[: traced.n]]
         return a.tree(back(*zeros, *of_results, *rest)[len(results) :])
 
-    out = (traced.results(results), cotangents)
-    return (*out, traced.auxiliary(results)) if has_aux else out
+    return traced.with_auxiliary((traced.results(results), cotangents), results, has_aux)
 
 
 # ---- batches ----
