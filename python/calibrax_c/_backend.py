@@ -19,6 +19,22 @@ def _a(x: Any, dtype: Any = None) -> Any:
     return xp.asarray(x, dtype=dtype)
 
 
+def _of_one(f: Callable[..., Array]) -> Callable[[Any, Any], Array]:
+    """The method of an array function of one operand."""
+    return lambda _, x: f(_a(x))
+
+
+def _of_two(f: Callable[..., Array]) -> Callable[[Any, Any, Any], Array]:
+    return lambda _, x, y: f(_a(x), _a(y))
+
+
+def _along(f: Callable[..., Array]) -> Callable[..., Array]:
+    def method(_: Any, x: Any, axis: int | None = None) -> Array:
+        return f(_a(x), axis=axis)
+
+    return method
+
+
 class Backend:
     """Array functions and transforms of the backend that computes: 64 members of one contract, and vmap, scan and fori_loop."""
 
@@ -85,64 +101,20 @@ class Backend:
 
     # ---- angles and rounding ----
 
-    def sin(self, x: Any) -> Array:
-        return xp.sin(_a(x))
-
-    def cos(self, x: Any) -> Array:
-        return xp.cos(_a(x))
-
-    def arctan(self, x: Any) -> Array:
-        return xp.atan(_a(x))
+    sin, cos, arctan = _of_one(xp.sin), _of_one(xp.cos), _of_one(xp.atan)
+    deg2rad, rad2deg, floor, ceil = _of_one(xp.deg2rad), _of_one(xp.rad2deg), _of_one(xp.floor), _of_one(xp.ceil)
+    hypot, mod = _of_two(xp.hypot), _of_two(xp.remainder)
 
     def arctan2(self, y: Any, x: Any) -> Array:
         return xp.atan2(_a(y), _a(x))
-
-    def hypot(self, x: Any, y: Any) -> Array:
-        return xp.hypot(_a(x), _a(y))
-
-    def deg2rad(self, x: Any) -> Array:
-        return xp.deg2rad(_a(x))
-
-    def rad2deg(self, x: Any) -> Array:
-        return xp.rad2deg(_a(x))
-
-    def mod(self, x: Any, y: Any) -> Array:
-        return xp.remainder(_a(x), _a(y))
-
-    def floor(self, x: Any) -> Array:
-        return xp.floor(_a(x))
-
-    def ceil(self, x: Any) -> Array:
-        return xp.ceil(_a(x))
 
     def round(self, x: Any, decimals: int = 0) -> Array:
         return _core._recording.round(_a(x), decimals)
 
     # ---- statistics ----
 
-    def sum(self, x: Any, axis: int | None = None) -> Array:
-        return xp.sum(_a(x), axis=axis)
-
-    def mean(self, x: Any, axis: int | None = None) -> Array:
-        return xp.mean(_a(x), axis=axis)
-
-    def std(self, x: Any, axis: int | None = None) -> Array:
-        return xp.std(_a(x), axis=axis)
-
-    def min(self, x: Any, axis: int | None = None) -> Array:
-        return xp.min(_a(x), axis=axis)
-
-    def max(self, x: Any, axis: int | None = None) -> Array:
-        return xp.max(_a(x), axis=axis)
-
-    def nanmean(self, x: Any, axis: int | None = None) -> Array:
-        return xp.nanmean(_a(x), axis=axis)
-
-    def nanmin(self, x: Any, axis: int | None = None) -> Array:
-        return xp.nanmin(_a(x), axis=axis)
-
-    def nanmax(self, x: Any, axis: int | None = None) -> Array:
-        return xp.nanmax(_a(x), axis=axis)
+    sum, mean, std, min, max = _along(xp.sum), _along(xp.mean), _along(xp.std), _along(xp.min), _along(xp.max)
+    nanmean, nanmin, nanmax = _along(xp.nanmean), _along(xp.nanmin), _along(xp.nanmax)
 
     def percentile(self, x: Any, q: Any, axis: int | None = None) -> Array:
         return xp.percentile(_a(x), _a(q), axis=axis)
@@ -188,11 +160,7 @@ class Backend:
         """Indices of what is not 0, an array an axis; with a size cut to it, or padded with -1."""
         return tuple(xp.nonzero(_a(x)) if size is None else xp.nonzero_size(_a(x), size))
 
-    def isnan(self, x: Any) -> Array:
-        return xp.isnan(_a(x))
-
-    def isfinite(self, x: Any) -> Array:
-        return xp.isfinite(_a(x))
+    isnan, isfinite = _of_one(xp.isnan), _of_one(xp.isfinite)
 
     # ---- movement ----
 
@@ -225,20 +193,7 @@ class Backend:
 
     # ---- mathematics ----
 
-    def exp(self, x: Any) -> Array:
-        return xp.exp(_a(x))
-
-    def log(self, x: Any) -> Array:
-        return xp.log(_a(x))
-
-    def log10(self, x: Any) -> Array:
-        return xp.log10(_a(x))
-
-    def sqrt(self, x: Any) -> Array:
-        return xp.sqrt(_a(x))
-
-    def abs(self, x: Any) -> Array:
-        return xp.abs(_a(x))
+    exp, log, log10, sqrt, abs = _of_one(xp.exp), _of_one(xp.log), _of_one(xp.log10), _of_one(xp.sqrt), _of_one(xp.abs)
 
     def power(self, x: Any, y: Any) -> Array:
         return xp.pow(_a(x), y if isinstance(y, (int, float, complex)) else _a(y))
