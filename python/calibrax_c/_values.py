@@ -10,6 +10,8 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ._places import other_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -112,26 +114,14 @@ def numbers_of(method: str, given: Any) -> dict[str, float]:
     return {key: float(value) for key, value in numbers.items()}
 
 
-def _rows(part: Any) -> int | None:
-    """The first length of an array, the length of a list or a tuple; None: unknown."""
-    shape = getattr(part, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return shape[0]  # type: ignore[no-any-return]
-    return len(part) if isinstance(part, (list, tuple)) else None
-
-
 def batch_of(dataset: Any, size: int, start: int) -> Any:
-    """The examples from start on; throughput counts those that are asked for, so the batch, or a part of it, must hold as many."""
+    """The examples from start on."""
     if not hasattr(dataset, "get_batch"):
         return [dataset[i] for i in range(start, min(start + size, len(dataset)))]
     batch = dataset.get_batch(size, start)
     wanted = min(start + size, len(dataset)) - start
-    parts = list(batch.values()) if isinstance(batch, dict) else batch if isinstance(batch, (tuple, list)) else []
-    known = [n for n in map(_rows, parts) if n is not None]
-    whole = None if isinstance(batch, dict) else _rows(batch)
-    if wanted not in (whole, *known) and (known or whole is not None):
-        found = known[0] if known else whole
-        raise ValueError(f"the batch from example {start} on has {found} rows: get_batch must return {wanted}")
+    if (rows := other_rows(batch, wanted)) is not None:
+        raise ValueError(f"the batch from example {start} on has {rows} rows: get_batch must return {wanted}")
     return batch
 
 

@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
-import inspect
-import os
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,20 +34,10 @@ def register_benchmark(name: str) -> Callable[[_Target], _Target]:
         if not callable(target) and not any(hasattr(target, m) for m in ("work", "run_batch", "run_training", "run_evaluation")):
             raise TypeError(f"register_benchmark: {target!r} is neither callable nor a benchmark")
         if (first := _benchmarks.setdefault(name, target)) is not target:
-            raise ValueError(f"register_benchmark: there is a benchmark {name!r} already, {_place(first)}; {_place(target)} needs another name")
+            raise ValueError(f"register_benchmark: there is a benchmark {name!r} already, {place_of(first)}; {place_of(target)} needs another name")
         return target
 
     return register
-
-
-def _place(target: Any) -> str:
-    """What a target is and where it is defined: "class Sort (sort.py:12)"."""
-    of = target if hasattr(target, "__qualname__") else type(target)
-    kind = "class" if isinstance(target, type) else "function" if of is target else "object of class"
-    try:
-        return f"{kind} {of.__qualname__} ({os.path.relpath(inspect.getsourcefile(of) or '')}:{inspect.getsourcelines(of)[1]})"
-    except (OSError, TypeError, ValueError):
-        return f"{kind} {of.__qualname__} of {of.__module__}"
 
 
 def get_benchmark(name: str) -> Any:

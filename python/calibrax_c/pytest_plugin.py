@@ -28,6 +28,7 @@ import pytest
 
 import calibrax_c as cx
 from calibrax_c import adapters, profiling, statistics
+from calibrax_c._places import source_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -334,19 +335,6 @@ def _seconds(value: float) -> str:
     return f"{value / 1e-9:.4g} ns"
 
 
-def _source(file: str, line: int | None, start: str) -> dict[str, Any] | None:
-    """The place of a test as the run keeps it: the file is relative to its repository, else to the folder where pytest started; None: in neither."""
-    file = os.path.realpath(file)
-    top = os.path.dirname(file)
-    while not os.path.exists(os.path.join(top, ".git")):
-        if top == os.path.dirname(top):
-            top = start
-            break
-        top = os.path.dirname(top)
-    path = os.path.relpath(file, os.path.realpath(top))
-    return None if path.startswith("..") else {"file": path, **({} if line is None else {"line": line + 1})}
-
-
 class Calibrax:
     """The fixture: calibrax(function, *args, **kwargs) measures the call and returns its result."""
 
@@ -360,7 +348,9 @@ class Calibrax:
         self._tags = {k: str(v)[:200] for k, v in callspec.params.items() if isinstance(v, (str, int, float, bool))} if callspec else {}
         if callspec and len(self._tags) < len(callspec.params):
             self._tags["id"] = callspec.id
-        self._source = _source(str(request.config.rootpath / node.location[0]), node.location[1], str(request.config.invocation_params.dir))
+        file, line, _ = node.location
+        place = str(request.config.rootpath / file), None if line is None else line + 1
+        self._source = source_at(*place, str(request.config.invocation_params.dir))
         self._last: _Measured | None = None
         self._session.begin(self._node)
         if hasattr(request.config, "workeroutput"):

@@ -64,7 +64,7 @@ class Mypy(unittest.TestCase):
         allowed = os.path.join(self.folder, "allowed")
         with open(allowed, "w", encoding="ascii") as f:
             f.write("calibrax_c.array.Array.__buffer__\n")  # seen by Python 3.12; what borrows buffers needs it in any
-            f.write("calibrax_c._core\ncalibrax_c._signatures\ncalibrax_c\\.(_records|_values|_composition|_tracing|_transforms|_control|_custom|_compiled|_backend|_jaxpr|_measuring|_torch_flop|_metric_members|_metric_objects|_metric_operands|_metric_register|_metric_selection|_metric_wrappers|_onnx|_video|adapters|benchmarks|pytest_plugin)(\\..*)?\n")  # the last are their own stubs
+            f.write("calibrax_c._core\ncalibrax_c._signatures\ncalibrax_c\\.(_records|_values|_composition|_tracing|_transforms|_control|_custom|_compiled|_backend|_jaxpr|_measuring|_torch_flop|_metric_members|_metric_objects|_metric_operands|_metric_register|_metric_selection|_metric_wrappers|_onnx|_places|_video|adapters|benchmarks|pytest_plugin)(\\..*)?\n")  # the last are their own stubs
         config = os.path.join(self.folder, "mypy.ini")
         with open(config, "w", encoding="ascii") as f:
             f.write("[mypy]\nignore_missing_imports = True\n")  # the frameworks of adapters and pytest are not in mypy's environment

@@ -24,6 +24,7 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Iterator
 
 from call import Failure, clock_step_s, load_module, one_line, wait_for
+from places import code_of, other_rows, place_of, source_at
 from protocol import Channel, require
 
 CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
@@ -36,33 +37,7 @@ class Interrupted(BaseException):
     """SIGTERM: the parent ends the phase, and asks for a tear-down."""
 
 
-def rows_of(target: Any) -> int | None:
-    """Of an array its first extent, of a list or a tuple its length; None: of anything else nothing is known."""
-    shape = getattr(target, "shape", None)
-    if isinstance(shape, (tuple, list)) and shape:
-        return int(shape[0])
-    return len(target) if isinstance(target, (list, tuple)) else None
-
-
-def check_rows(batch: Any, examples: int, start: int) -> None:
-    """Throughput counts the examples asked for: the batch, or a part of it, has to hold them."""
-    parts = list(batch.values()) if isinstance(batch, dict) else list(batch) if isinstance(batch, (tuple, list)) else []
-    rows = [n for n in map(rows_of, [*parts, *([] if isinstance(batch, dict) else [batch])]) if n is not None]
-    if rows and examples not in rows:
-        raise Failure(f"the batch from example {start} on has {rows[0]} rows: get_batch has to give {examples}")
-
-
 # --- finding benchmarks ---
-
-
-def code_of(target: Any) -> tuple[str, int] | None:
-    """File and line of a class, a function or an object's class; None: unknown, as of what is written in C."""
-    try:
-        of = inspect.unwrap(target if hasattr(target, "__qualname__") else type(target))
-        file = inspect.getsourcefile(of)
-        return (os.path.realpath(file), inspect.getsourcelines(of)[1]) if file else None
-    except (OSError, TypeError, ValueError):
-        return None
 
 
 def of_a_library(file: str) -> bool:
@@ -95,24 +70,7 @@ def own_code(target: Any, source: str) -> tuple[str, int | None] | None:
 def source_of(target: Any, source: str) -> dict[str, Any] | None:
     """The place of a benchmark's code as its run keeps it: the file is relative to its repository, else to the current folder; None: unknown, or in neither."""
     code = own_code(target, source)
-    if code is None:
-        return None
-    top = os.path.dirname(code[0])
-    while not os.path.exists(os.path.join(top, ".git")):
-        if top == os.path.dirname(top):
-            top = os.getcwd()
-            break
-        top = os.path.dirname(top)
-    file = os.path.relpath(code[0], os.path.realpath(top))
-    return None if file.startswith("..") else {"file": file, **({} if code[1] is None else {"line": code[1]})}
-
-
-def place_of(target: Any) -> str:
-    """Where a benchmark is defined, for messages: "class Sort (sort.py:12)"."""
-    of = target if hasattr(target, "__qualname__") else type(target)
-    kind = "class" if isinstance(target, type) else "function" if of is target else "object of class"
-    code = code_of(target)
-    return f"{kind} {of.__qualname__} " + (f"({os.path.relpath(code[0])}:{code[1]})" if code else f"of {of.__module__}")
+    return source_at(*code, os.getcwd()) if code else None
 
 
 def add(found: dict[str, Any], name: str, target: Any) -> None:
@@ -315,7 +273,8 @@ class Session:
             get_batch = getattr(dataset, "get_batch", None)
             if callable(get_batch):
                 batch = get_batch(self._batch_size, at)
-                check_rows(batch, examples, at)
+                if (rows := other_rows(batch, examples)) is not None:
+                    raise Failure(f"the batch from example {at} on has {rows} rows: get_batch has to give {examples}")
             else:
                 batch = [dataset[i] for i in range(at, at + examples)]
             start = clock()
