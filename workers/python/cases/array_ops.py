@@ -130,13 +130,11 @@ def _prepare(ops: dict[str, Callable[..., Any]], module: Any, point: dict[str, A
 
 
 def numpy_op(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    return _prepare(OPS, provider.numpy, point)
+    return _prepare(OPS, provider.np, point)
 
 
 def jax_op(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return _prepare({**JAX_OPS, **_transformed(jnp)}, jnp, point)
+    return _prepare({**JAX_OPS, **_transformed(provider.np)}, provider.np, point)
 
 
 CASE = Case(

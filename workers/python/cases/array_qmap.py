@@ -19,7 +19,7 @@ def _maps(np: Any, row: Any, column: Any, geometry: Any) -> tuple[Any, ...]:
 
 
 def numpy_maps(provider: Any, *_: Any) -> Callable[..., Any]:
-    np = provider.numpy
+    np = provider.np
 
     def run(row: Any, column: Any, geometry: Any) -> Any:
         *maps, x, y = _maps(np, row, column, geometry)
@@ -28,10 +28,8 @@ def numpy_maps(provider: Any, *_: Any) -> Callable[..., Any]:
     return run
 
 
-def jax_maps(*_: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return lambda row, column, geometry: _maps(jnp, row, column, geometry)
+def jax_maps(provider: Any, *_: Any) -> Callable[..., Any]:
+    return lambda row, column, geometry: _maps(provider.np, row, column, geometry)
 
 
 CASE = Case(

@@ -8,31 +8,22 @@ from cases import Baseline, Case
 
 
 def numpy_matmul(provider: Any, _: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
-    np = provider.numpy
+    np = provider.np
     c = np.empty((a.shape[0], b.shape[1]), a.dtype)
     return lambda a, b: np.matmul(a, b, out=c)
 
 
-def jnp_matmul(*_: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return lambda a, b: jnp.matmul(a, b)
+def matmul(provider: Any, *_: Any) -> Callable[..., Any]:
+    return provider.np.matmul
 
 
-def jnp_einsum(*_: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return lambda a, b: jnp.einsum("mk,kn->mn", a, b)
+def einsum(provider: Any, *_: Any) -> Callable[..., Any]:
+    return lambda a, b: provider.np.einsum("mk,kn->mn", a, b)
 
 
-def jnp_bf16(*_: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return lambda a, b: jnp.matmul(a.astype(jnp.bfloat16), b.astype(jnp.bfloat16)).astype(a.dtype)
-
-
-def torch_matmul(provider: Any, *_: Any) -> Callable[..., Any]:
-    return provider.torch.matmul
+def jnp_bf16(provider: Any, *_: Any) -> Callable[..., Any]:
+    np = provider.np
+    return lambda a, b: np.matmul(a.astype(np.bfloat16), b.astype(np.bfloat16)).astype(a.dtype)
 
 
 def torch_bf16(provider: Any, *_: Any) -> Callable[..., Any]:
@@ -46,10 +37,10 @@ CASE = Case(
     outputs=("C",),
     baselines={
         "numpy-matmul": Baseline("numpy", numpy_matmul),
-        "jnp-matmul": Baseline("jax", jnp_matmul),
-        "jnp-einsum": Baseline("jax", jnp_einsum),
+        "jnp-matmul": Baseline("jax", matmul),
+        "jnp-einsum": Baseline("jax", einsum),
         "jnp-bf16": Baseline("jax", jnp_bf16),
-        "torch-matmul": Baseline("torch", torch_matmul),
+        "torch-matmul": Baseline("torch", matmul),
         "torch-bf16": Baseline("torch", torch_bf16),
     },
 )

@@ -28,7 +28,7 @@ def _is_max(point: dict[str, Any]) -> bool:
 
 
 def numpy_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    np = provider.numpy
+    np = provider.np
     largest = _is_max(point)
 
     def run(x: Any, w: Any, indices: Any, weights: Any, degree: Any) -> Any:
@@ -44,36 +44,32 @@ def numpy_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[...,
 # --- jax ---
 
 
-def _jax_reduce(largest: bool, messages: Any, indices: Any, degree: Any) -> Any:
-    import jax.numpy as jnp
-
+def _jax_reduce(jnp: Any, largest: bool, messages: Any, indices: Any, degree: Any) -> Any:
     there = (jnp.arange(indices.shape[1]) < degree[:, None])[:, :, None]
     if largest:
         return jnp.max(jnp.where(there, messages, -inf), axis=1)
     return jnp.sum(jnp.where(there, messages, 0), axis=1)
 
 
-def jax_once(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
+def jax_once(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
     largest = _is_max(point)
 
     def run(x: Any, w: Any, indices: Any, weights: Any, degree: Any) -> Any:
         h = x @ w.T
-        return _jax_reduce(largest, weights[:, :, None] * h[indices], indices, degree)
+        return _jax_reduce(provider.np, largest, weights[:, :, None] * h[indices], indices, degree)
 
     return run
 
 
-def jax_per_edge(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
-    import jax
-
-    largest = _is_max(point)
+def jax_per_edge(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    jax, largest = provider.jax, _is_max(point)
 
     def run(x: Any, w: Any, indices: Any, weights: Any, degree: Any) -> Any:
         def edge(neighbour: Any, weight: Any) -> Any:
             return weight * (w @ neighbour)
 
         messages = jax.vmap(jax.vmap(edge))(x[indices], weights)
-        return _jax_reduce(largest, messages, indices, degree)
+        return _jax_reduce(provider.np, largest, messages, indices, degree)
 
     return run
 

@@ -15,8 +15,8 @@ from cases import graphs
 from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real
 
 
-def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
-    algebra = algebra_of(point)
+def gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    np, algebra = provider.np, algebra_of(point)
     combine, fold = array_api(np, algebra)
 
     def run(indices: Any, values: Any, degree: Any, b: Any) -> Any:
@@ -24,16 +24,6 @@ def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
         return fold(np.where(there[:, :, None], combine(values[:, :, None], b[indices]), EMPTY[algebra]), 1)
 
     return run
-
-
-def numpy_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    return _gather(provider.numpy, point)
-
-
-def jax_gather(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
-    return _gather(jnp, point)
 
 
 def torch_rows(provider: Any, _: dict[str, Any], indices: Any, values: Any, degree: Any, b: Any) -> tuple[Any, ...]:
@@ -90,8 +80,8 @@ CASE = Case(
     inputs=("indices", "values", "degree", "B"),
     outputs=("C",),
     baselines={
-        "numpy": Baseline("numpy", numpy_gather),
-        "jax-gather": Baseline("jax", jax_gather),
+        "numpy": Baseline("numpy", gather),
+        "jax-gather": Baseline("jax", gather),
         "torch-gather": Baseline("torch", torch_gather, torch_rows),
         "torch-csr": Baseline("torch", product, torch_matrix),
         "scipy-csr": Baseline("scipy", product, scipy_matrix),

@@ -10,7 +10,7 @@ from cases import graphs
 
 
 def numpy_masked(provider: Any, _: dict[str, Any], *__: Any) -> Callable[..., Any]:
-    np = provider.numpy
+    np = provider.np
 
     def run(values: Any, degree: Any) -> Any:
         there = np.arange(values.shape[1]) < degree[:, None]
@@ -23,9 +23,8 @@ def numpy_masked(provider: Any, _: dict[str, Any], *__: Any) -> Callable[..., An
     return run
 
 
-def jax_masked(_: Any, __: dict[str, Any], *___: Any) -> Callable[..., Any]:
-    import jax
-    import jax.numpy as jnp
+def jax_masked(provider: Any, *_: Any) -> Callable[..., Any]:
+    jax, jnp = provider.jax, provider.np
 
     def run(values: Any, degree: Any) -> Any:
         there = jnp.arange(values.shape[1]) < degree[:, None]

@@ -49,7 +49,7 @@ def _padding(win: Window) -> tuple[tuple[int, int], ...]:
 
 
 def numpy_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any]:
-    np = provider.numpy
+    np = provider.np
     algebra, win = algebra_of(point), window_of(point, x.shape)
     combine, fold = array_api(np, algebra)
     batch, _, _, c_in = x.shape
@@ -76,9 +76,8 @@ def numpy_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Calla
 # --- jax ---
 
 
-def jax_patches(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
+def jax_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any]:
+    jnp = provider.np
     algebra, win = algebra_of(point), window_of(point, x.shape)
     combine, fold = array_api(jnp, algebra)
 
@@ -105,14 +104,7 @@ def jax_conv(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any
     padding = (pads, pads) if point["padding"] == "explicit" else str(point["padding"]).upper()
 
     def run(x: Any, w: Any) -> Any:
-        return lax.conv_general_dilated(
-            x,
-            w,
-            window_strides=steps[0],
-            padding=padding,
-            rhs_dilation=steps[1],
-            dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        )
+        return lax.conv_general_dilated(x, w, steps[0], padding, rhs_dilation=steps[1], dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     return run
 

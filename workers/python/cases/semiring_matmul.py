@@ -32,7 +32,7 @@ def _algebra_of(point: dict[str, Any], a: Any, b: Any) -> str:
 
 def numpy_loop(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
     """The library's product where it has one; else for each k an update of a block of C by ufuncs with out=."""
-    np = provider.numpy
+    np = provider.np
     algebra = _algebra_of(point, a, b)
     (m, k), n = a.shape, b.shape[1]
     c = np.empty((m, n), a.dtype)
@@ -94,9 +94,7 @@ class _Fold(NamedTuple):
     finish: Callable[..., Any]
 
 
-def _jax_fold(algebra: str) -> _Fold:
-    import jax.numpy as jnp
-
+def _jax_fold(jnp: Any, algebra: str) -> _Fold:
     def same(acc: Any) -> Any:
         return acc
 
@@ -119,12 +117,10 @@ def _jax_fold(algebra: str) -> _Fold:
     }[algebra]
 
 
-def jax_stream(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
+def jax_stream(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
     """fori_loop over k; log by the online recurrence on (largest term, scaled sum)."""
-    import jax.numpy as jnp
-    from jax import lax
-
-    fold = _jax_fold(_algebra_of(point, a, b))
+    jnp, lax = provider.np, provider.jax.lax
+    fold = _jax_fold(jnp, _algebra_of(point, a, b))
 
     def run(a: Any, b: Any) -> Any:
         (m, k), n = a.shape, b.shape[1]
@@ -139,15 +135,13 @@ def jax_stream(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., A
     return run
 
 
-def jax_naive(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
+def jax_naive(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
     """Broadcast to m x k x n, then reduce; what XLA does not fuse it materialises."""
-    import jax.numpy as jnp
-    from jax.nn import logsumexp
-
+    jnp = provider.np
     algebra = _algebra_of(point, a, b)
     combine, fold = array_api(jnp, algebra)
     if algebra == "log":
-        fold = logsumexp
+        fold = provider.jax.nn.logsumexp
 
     def run(a: Any, b: Any) -> Any:
         if a.shape[1] == 0:
@@ -157,12 +151,10 @@ def jax_naive(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., An
     return run
 
 
-def jnp_matmul(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
-    import jax.numpy as jnp
-
+def jnp_matmul(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
     _algebra_of(point, a, b)
     only_real(point, "jnp-matmul")
-    return lambda a, b: jnp.matmul(a, b)
+    return provider.np.matmul
 
 
 def nitrix_pallas(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
@@ -187,7 +179,7 @@ def pallas_tiles(algebra: str, a_shape: Any, b_shape: Any, interpret: bool = Fal
     tiles = [next((size for size in (64, 32, 16) if extent and extent % size == 0), 0) for extent in (m, n)]
     if 0 in tiles:
         raise WorkerError("point_unsupported", f"nitrix-pallas needs m and n in multiples of 16, not {m} and {n}")
-    fold = _jax_fold(algebra)
+    fold = _jax_fold(jnp, algebra)
 
     def kernel(a_ref: Any, b_ref: Any, c_ref: Any) -> None:
         def body(kk: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ class Provider:
 
     name = ""
     modules: tuple[str, ...] = ()  # missing one of these means that the framework is not installed
+    np: Any = None  # the module with NumPy's names: numpy, jax.numpy or torch
 
     def __init__(self, threads: int) -> None:
         for module in self.modules:

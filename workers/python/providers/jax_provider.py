@@ -22,7 +22,7 @@ class Framework(Provider):
         super().__init__(threads)
         import jax
 
-        self.jax = jax
+        self.jax, self.np = jax, jax.numpy
         self._device: Any = None
         self._pool_threads = os.environ["NPROC"]
         jax.config.update("jax_enable_x64", True)
@@ -64,7 +64,7 @@ class Framework(Provider):
 
     def array(self, host_array: Any) -> Any:
         # A copy by JAX: an array that merely borrows the host's memory is not what a user of JAX has.
-        return self.jax.numpy.array(host_array, copy=True, device=self._device)
+        return self.np.array(host_array, copy=True, device=self._device)
 
     def to_host(self, result: Any) -> Any:
         return self.jax.device_get(result)
@@ -95,7 +95,7 @@ class Framework(Provider):
             super().flush(size)
             return
         if self._flushed is None:
-            self._flushed = self.jax.numpy.zeros(size, self.jax.numpy.uint8, device=self._device)
+            self._flushed = self.np.zeros(size, self.np.uint8, device=self._device)
         self._flushed = (self._flushed + 1).block_until_ready()
 
     def synchronize(self) -> None:

@@ -16,7 +16,7 @@ class Framework(Provider):
         super().__init__(threads)
         import numpy
 
-        self.numpy = numpy
+        self.np = numpy
         # Specials are data here: a NaN or an infinity must not cost a warning inside an epoch.
         numpy.seterr(all="ignore")
 
@@ -39,7 +39,7 @@ class Framework(Provider):
         if facts:
             return facts
         try:
-            blas = self.numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+            blas = self.np.show_config(mode="dicts")["Build Dependencies"]["blas"]
             return {"blas": f"{blas['name']} {blas['version']}"}
         except (KeyError, TypeError):  # NumPy before 1.25 prints its configuration and returns nothing
             return {}

@@ -17,7 +17,7 @@ class Framework(Provider):
         super().__init__(threads)
         import torch
 
-        self.torch = torch
+        self.torch = self.np = torch
         self._device = torch.device("cpu")
         torch.set_num_threads(threads)
         torch.set_grad_enabled(False)
