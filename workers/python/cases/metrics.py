@@ -6,6 +6,7 @@ call.  Where a package has the steps alone, the line is what its users write.  O
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable
 
 from protocol import require
@@ -321,35 +322,29 @@ def torch_table(point: dict[str, Any]) -> Table:
         unit = [(v / v.norm(dim=-1, keepdim=True))[:, None] for v in (x, y)]
         return _get_precision_recall_f1(*unit, even, even)[2].mean()
 
+    plain = {
+        f: dict(mse="mean_squared_error", mae="mean_absolute_error", r_squared="r2_score", mape="mean_absolute_percentage_error",
+                explained_variance="explained_variance", log_cosh_loss="log_cosh_error", smape="symmetric_mean_absolute_percentage_error",
+                pearson_correlation="pearson_corrcoef", spearman_rank_correlation="spearman_corrcoef"),
+        cluster: dict(adjusted_rand_index="adjusted_rand_score", normalized_mutual_information_clustering="normalized_mutual_info_score",
+                      adjusted_mutual_information="adjusted_mutual_info_score", v_measure="v_measure_score",
+                      calinski_harabasz_score="calinski_harabasz_score", davies_bouldin_score="davies_bouldin_score"),
+        retrieval: dict(mean_average_precision="retrieval_average_precision", mean_reciprocal_rank="retrieval_reciprocal_rank"),
+    }  # fmt: skip
+    binary = dict(
+        precision="precision", recall="recall", f1_score="f1_score", roc_auc="auroc", average_precision="average_precision", specificity="specificity",
+        sensitivity="recall", iou="jaccard_index", dice_coefficient="f1_score",
+    )  # fmt: skip
+    several = dict(matthews_corrcoef="matthews_corrcoef", cohen_kappa="cohen_kappa", confusion_matrix="confusion_matrix")
     return {
-        "mse": f.mean_squared_error,
-        "mae": f.mean_absolute_error,
+        **{metric: getattr(module, name) for module, names in plain.items() for metric, name in names.items()},
+        **{metric: partial(getattr(c, f"binary_{name}"), **two) for metric, name in binary.items()},
+        **{metric: partial(getattr(c, f"multiclass_{name}"), **many) for metric, name in several.items()},
         "rmse": lambda p, t: f.mean_squared_error(p, t, squared=False),
-        "r_squared": f.r2_score,
-        "mape": f.mean_absolute_percentage_error,
-        "explained_variance": f.explained_variance,
-        "log_cosh_loss": f.log_cosh_error,
-        "smape": f.symmetric_mean_absolute_percentage_error,
         "expected_calibration_error": lambda p, t: c.binary_calibration_error(p, t, n_bins=BINS, norm="l1", **two),
         "maximum_calibration_error": lambda p, t: c.binary_calibration_error(p, t, n_bins=BINS, norm="max", **two),
         "accuracy": lambda p, t: c.multiclass_accuracy(p, t, average="micro", **many),
-        "precision": lambda p, t: c.binary_precision(p, t, **two),
-        "recall": lambda p, t: c.binary_recall(p, t, **two),
-        "f1_score": lambda p, t: c.binary_f1_score(p, t, **two),
         "fbeta_score": lambda p, t: c.binary_fbeta_score(p, t, beta=1.0, **two),
-        "roc_auc": lambda s, t: c.binary_auroc(s, t, **two),
-        "average_precision": lambda s, t: c.binary_average_precision(s, t, **two),
-        "matthews_corrcoef": lambda p, t: c.multiclass_matthews_corrcoef(p, t, **many),
-        "cohen_kappa": lambda p, t: c.multiclass_cohen_kappa(p, t, **many),
-        "specificity": lambda p, t: c.binary_specificity(p, t, **two),
-        "sensitivity": lambda p, t: c.binary_recall(p, t, **two),
-        "confusion_matrix": lambda p, t: c.multiclass_confusion_matrix(p, t, **many),
-        "adjusted_rand_index": cluster.adjusted_rand_score,
-        "normalized_mutual_information_clustering": cluster.normalized_mutual_info_score,
-        "adjusted_mutual_information": cluster.adjusted_mutual_info_score,
-        "v_measure": cluster.v_measure_score,
-        "calinski_harabasz_score": cluster.calinski_harabasz_score,
-        "davies_bouldin_score": cluster.davies_bouldin_score,
         "cosine_distance": lambda x, y: 1 - f.cosine_similarity(x, y, reduction="mean"),
         "minkowski_distance": lambda x, y: f.minkowski_distance(x, y, p=2),
         "kl_divergence": lambda p, q: f.kl_divergence(p[None], q[None]),
@@ -360,16 +355,10 @@ def torch_table(point: dict[str, Any]) -> Table:
         "ms_ssim": lambda x, y: image.multiscale_structural_similarity_index_measure(x[None, None], y[None, None], data_range=1.0),
         "ndcg": lambda s, t: retrieval.retrieval_normalized_dcg(s, (2**t - 1).long()),
         "ndcg_at_k": lambda s, t: retrieval.retrieval_normalized_dcg(s, (2**t - 1).long(), top_k=10),
-        "mean_average_precision": retrieval.retrieval_average_precision,
         "precision_at_k": lambda s, t: retrieval.retrieval_precision(s, t, top_k=10),
         "recall_at_k": lambda s, t: retrieval.retrieval_recall(s, t, top_k=10),
         "hit_rate": lambda s, t: retrieval.retrieval_hit_rate(s, t, top_k=10),
-        "mean_reciprocal_rank": retrieval.retrieval_reciprocal_rank,
-        "iou": lambda p, t: c.binary_jaccard_index(p, t, **two),
-        "dice_coefficient": lambda p, t: c.binary_f1_score(p, t, **two),
         "pixel_accuracy": lambda p, t: c.multiclass_accuracy(p, t, average="micro", **many),
-        "pearson_correlation": f.pearson_corrcoef,
-        "spearman_rank_correlation": f.spearman_corrcoef,
         "concordance_correlation": lambda x, y: f.concordance_corrcoef(x, y).squeeze(),
         "r_squared_adjusted": lambda p, t: f.r2_score(p, t, adjusted=1),
         "bleu": lambda c, r: text.bleu_score([c], [r]),
@@ -463,8 +452,6 @@ def torch_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[A
 
 def calibrax_table(point: dict[str, Any]) -> Table:
     """The package's function of that name."""
-    import functools
-
     import calibrax.metrics.functional as functional
     import jax
 
@@ -489,7 +476,7 @@ def calibrax_table(point: dict[str, Any]) -> Table:
         return {metric: made[metric]}
     if metric == "mahalanobis_distance":
         return {metric: lambda x, y, p: functional.mahalanobis_distance(x, y, precision_matrix=p)}
-    return {metric: functools.partial(getattr(functional, metric), **options)}
+    return {metric: partial(getattr(functional, metric), **options)}
 
 
 def calibrax_classes(d: int) -> Table:
