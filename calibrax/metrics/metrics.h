@@ -204,7 +204,9 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_APART = 128,
     /* operands of the kind probability are those of the classes of labels: with one axis more than
      * the labels of each class along it, else of class 1, so that labels are 0 and 1 */
-    CBX_METRIC_OF_CLASSES = 256
+    CBX_METRIC_OF_CLASSES = 256,
+    /* counts class 1 of labels 0 and 1: always, or where its parameter average is binary */
+    CBX_METRIC_OF_CLASS_1 = 512
 } cbx_metric_flags;
 
 /** name, number, word: what a metric is made of.  A number is never used twice. */

@@ -57,8 +57,30 @@ typedef struct inputs {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-/* Operands of words, as numbers: the places of their words among all that occur, which are sorted. */
-static int number_words(const opt_run *run, const bool *of_words, inputs *x)
+/* None of words is class 1, which is all that some metrics count. */
+static int check_class_1(const opt_run *run, const cbx_metric_collection *c, const char *file, size_t n,
+                         const char *const *words)
+{
+    for (size_t k = 0; k < cbx_metric_collection_count(c); k++) {
+        const cbx_metric_member *m = cbx_metric_collection_at(c, k);
+        const size_t count = cbx_metric_parameters(m->metric);
+        size_t i = 0;
+        while (i < count && strcmp(m->metric->parameters[i].name, "average") != 0) i++;
+        if (!(m->metric->flags & CBX_METRIC_OF_CLASS_1) || (i < count && m->parameters[i] != 0)) continue;
+        SCOPED_TEXT(some, cbx_ctx_allocator(run->ctx));
+        for (size_t w = 0; w < n && w < 3; w++) cbx_text_printf(&some, "'%.64s', ", words[w]);
+        return opt_fail(run,
+                        "%s: '%s' are words, %s%snone of which is class 1: write 1 for the one to count and 0 for the "
+                        "others%s",
+                        m->metric->name, file, cbx_text_str(&some), n > 3 ? "..., " : "",
+                        i < count ? ", or choose another 'average' than binary" : "");
+    }
+    return EXIT_PASS;
+}
+
+/* Operands of words, of which file is the first, as numbers: places among all that occur, which are sorted. */
+static int number_words(const opt_run *run, const cbx_metric_collection *c, const char *file, const bool *of_words,
+                        inputs *x)
 {
     const char **words[CBX_METRIC_MAX_OPERANDS], **all;
     size_t n[CBX_METRIC_MAX_OPERANDS] = { 0 }, total = 0, different = 0;
@@ -74,6 +96,7 @@ static int number_words(const opt_run *run, const bool *of_words, inputs *x)
     qsort(all, total, sizeof *all, by_text);
     for (size_t k = 0; k < total; k++)
         if (k == 0 || strcmp(all[k], all[different - 1]) != 0) all[different++] = all[k];
+    if (check_class_1(run, c, file, different, all)) return EXIT_ERROR;
     for (size_t i = 0; i < x->nin; i++) {
         const cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1, .shape = { n[i] } };
         if (!of_words[i]) continue;
@@ -104,7 +127,8 @@ static bool takes_labels(const cbx_metric_collection *c, size_t i)
 static int load(const opt_run *run, const cbx_metric_collection *c, const char *const *files, size_t n, inputs *out)
 {
     const compute_args *a = run->args;
-    bool labels[CBX_METRIC_MAX_OPERANDS], words = false;
+    bool labels[CBX_METRIC_MAX_OPERANDS];
+    const char *words = NULL; /* the first file of them */
 
     *out = (inputs){ .nin = n, .files = files };
     if (n > CBX_METRIC_MAX_OPERANDS)
@@ -112,10 +136,10 @@ static int load(const opt_run *run, const cbx_metric_collection *c, const char *
     for (size_t i = 0; i < n; i++) {
         const cbx_status st = cbx_array_load(run->ctx, files[i], &out->in[i], run->err);
         labels[i] = takes_labels(c, i);
-        words |= labels[i] && st == CBX_EFORMAT;
         if (st && !(labels[i] && st == CBX_EFORMAT)) return opt_check(run, st);
+        if (st && !words) words = files[i];
     }
-    if (words && number_words(run, labels, out)) return EXIT_ERROR;
+    if (words && number_words(run, c, words, labels, out)) return EXIT_ERROR;
     if (a->mask && opt_check(run, cbx_array_load(run->ctx, a->mask, &out->mask, run->err))) return EXIT_ERROR;
     if (a->weights && opt_check(run, cbx_array_load(run->ctx, a->weights, &out->weights, run->err))) return EXIT_ERROR;
     return EXIT_PASS;
@@ -406,8 +430,8 @@ const opt_command metrics_compute_command = {
         "Computes a metric, or several, of one array for each operand, in the order of 'metrics describe'. A file is "
         "FILE.npy, FILE.npz:NAME, FILE.h5:/DATASET or FILE.csv:COLUMN (a name of its header, or a number from 1; "
         "without one all columns); labels may be words of a column with a header, which are numbered in alphabetical "
-        "order. Prints "
-        "the result, with --ci an interval over resampled items; of several metrics "
+        "order and refused by metrics that count class 1 alone. Prints the result, with --ci an interval over "
+        "resampled items; of several metrics "
         "and of a suite a table. A suite is JSON: {\"groups\": {\"errors\": [\"mae\", {\"metric\": \"huber_loss\", "
         "\"parameters\": {\"delta\": 0.1}, \"high\": 0.5}]}}. Exit status 1 if a result is outside 'low' and 'high'.",
     OPT_OPTIONS_RULES(compute),

@@ -55,10 +55,19 @@ def spec(
     return row, late._numbers(row, parameters), function
 
 
+def values(row: dict[str, Any], numbers: list[float | None]) -> dict[str, Any]:
+    """The values of the parameters that are not left out."""
+    return {p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v is not None}
+
+
 def operand_arrays(
-    row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None
+    row: dict[str, Any],
+    operands: tuple[Any, ...],
+    numbers: list[float | None],
+    tokenizer: Callable[[str], Iterable[str]] | None = None,
 ) -> list[Any]:
-    given = late._present(row, late._given_operands(row, operands, {}))
+    """Operands of a call with these parameters as Arrays."""
+    given = values(row, numbers) | late._present(row, late._given_operands(row, operands, {}))
     return cast("list[Any]", late._in_order(row, late._numbered(row, {**given, "tokenizer": tokenizer})))
 
 

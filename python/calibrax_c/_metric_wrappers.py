@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core, array  # type: ignore[attr-defined]
-from ._metric_selection import DIRECTIONS, code_of, late, operand_arrays, spec
+from ._metric_selection import DIRECTIONS, code_of, late, operand_arrays, spec, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,7 +61,7 @@ class ClasswiseWrapper:
             *operands, labels = operands or (None,)  # type: ignore[assignment]
         if labels is None:
             raise TypeError("ClasswiseWrapper: labels are missing: they follow the operands")
-        arrays, labels = operand_arrays(self._row, tuple(operands)), late._operand(labels)
+        arrays, labels = operand_arrays(self._row, tuple(operands), self._numbers), late._operand(labels)
         factors = [late._operand(mask), late._operand(weights)]
         if labels.ndim != 1:
             raise ValueError(
@@ -118,7 +118,7 @@ class BootstrapMetric:
         operands, mask, weights, tokenizer: as those of the metric's function; seed: of the draws.  A resample
         whose result is not finite is a ValueError.
         """
-        given = code_of(self._row), operand_arrays(self._row, operands, tokenizer), self._numbers
+        given = code_of(self._row), operand_arrays(self._row, operands, self._numbers, tokenizer), self._numbers
         draws, factors = (self.confidence, self.num_resamples, seed), (late._operand(mask), late._operand(weights))
         return cast("Interval", _core._metrics.bootstrap(*given, *draws, *factors))
 
@@ -132,7 +132,7 @@ def _function(metric: Any, parameters: dict[str, Any]) -> tuple[Callable[..., An
             raise TypeError(f"{metric!r} is not a metric, so that it takes no parameters here: use functools.partial")
         return metric, "info"
     row, numbers, function = spec(metric, parameters)
-    given = {p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v is not None}
+    given = values(row, numbers)
     if function is not None:
         given["function"] = function
 

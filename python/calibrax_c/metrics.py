@@ -2,9 +2,8 @@
 
 Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol),
 or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Labels may be
-strings, which are numbered in alphabetical order, those of all operands together: of two the second is
-class 1, which binary averages count.  Metrics of texts
-also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
+strings, which are numbered in alphabetical order, those of all operands together; metrics that count class 1
+alone, as binary averages do, refuse them.  Metrics of texts also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
 and lists of words.  They can be traced, differentiated, batched and compiled with the transforms of
 calibrax_c, except for those that read values (their documentation marks them).  Gradients do not flow to other
 packages: a tensor of torch that requires them is read as a constant.
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
-_DIFFERENTIABLE, _WEIGHTED, _SCORES, _FEATURES, _APART = 1, 4, 8, 64, 128
+_DIFFERENTIABLE, _WEIGHTED, _SCORES, _FEATURES, _APART, _OF_CLASS_1 = 1, 4, 8, 64, 128, 512
 _OF_FEATURES = ("batch", "features", "token vectors")
 _TEXTUAL = ("tokens", "texts")
 
@@ -138,6 +137,15 @@ def _labelled(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         raise TypeError(f"{row['name']}: '{deep[0]}' must be strings along one axis, got the shape {labels[deep[0]].shape}")
     columns = {n: [str(x) for x in o] for n, o in labels.items()}
     places = {word: i for i, word in enumerate(sorted({word for column in columns.values() for word in column}))}
+    averages = [p for p in row["parameters"] if p[0] == "average"]
+    if row["flags"] & _OF_CLASS_1 and all((given.get("average") or _default(p)) == "binary" for p in averages):
+        some = ", ".join([*map(repr, [*places][:3]), *["..."][: len(places) > 3]])
+        other = ", or give another average than 'binary'" if averages else ""
+        first = next(iter(labels))
+        raise ValueError(
+            f"{row['name']}: '{first}' are words, {some}, none of which is class 1: compare them with the one to count, as in "
+            f"[x == {max(places)!r} for x in {first}]{other}"
+        )
     return {**given, **{n: [places[word] for word in column] for n, column in columns.items()}}
 
 

@@ -135,7 +135,15 @@ def columns_of_text(p):
     equal(json.loads(metrics(p, "compute", "confusion_matrix", *labels, "--json").stdout)["value"], [1, 0, 0, 1, 1, 0, 0, 1, 0], "cat, dog, eel")
     check("cohen_kappa" in metrics(p, "compute", "accuracy,cohen_kappa", *labels).stdout, "of several metrics")
     equal(metrics(p, "compute", "accuracy", f"{table}:x", f"{p.write('n.csv', 'y' + chr(10) + '1 2 3 five'.replace(' ', chr(10)) + chr(10))}:y").stdout, "0.75\n", "numbers beside words")
-    for args, sentence in ((["mae", *labels], f"{table}:2: 'cat' is not a number\n"), (["mae,accuracy", *labels], "'cat' is not a number"),
+    remedy = "none of which is class 1: write 1 for the one to count and 0 for the others"
+    for average, expect in (("macro", 0), ("binary", 2)):
+        suite = p.write("f1.json", '{"metrics": ["accuracy", {"metric": "f1_score", "parameters": {"average": "%s"}}]}' % average)
+        equal("f1_score: " in metrics(p, "compute", "--suite", suite, *labels, expect=expect).stderr, expect == 2, f"a suite with {average}")
+    check("f1_score" in metrics(p, "compute", "accuracy,f1_score", *labels, "--set", "average=macro").stdout, "words of averages over the classes")
+    for args, sentence in ((["f1_score", *labels], f"f1_score: '{labels[0]}' are words, 'cat', 'dog', 'eel', {remedy}, or choose another 'average' than binary\n"),
+                           (["accuracy,recall", *labels], f"recall: '{labels[0]}' are words"), (["sensitivity", *labels, "--ci"], f"'eel', {remedy}\n"),
+                           (["iou", f"{table}:x", f"{table}:name"], f"iou: '{table}:name' are words, '', '1', '2', ..., {remedy}"),
+                           (["mae", *labels], f"{table}:2: 'cat' is not a number\n"), (["mae,accuracy", *labels], "'cat' is not a number"),
                            (["quantile", table], f"{table}:2: 'ann' is not a number: read one column of numbers"),
                            (["accuracy", table, table], f"{table}: name a column of its 5, as in {table}:1")):
         check(sentence in metrics(p, "compute", *args, expect=2).stderr, sentence)

@@ -71,6 +71,27 @@ class Functions(unittest.TestCase):
         self.assertEqual(metrics.confusion_matrix(guess, truth).tolist(), [[1, 0, 0], [1, 1, 0], [0, 1, 0]])
         self.assertEqual(float(metrics.f1_score(guess, truth, average="macro", mask=[1, 1, 0, 1])), float(metrics.f1_score([0, 0, 1, 1], [1, 0, 2, 1], average="macro", mask=[1, 1, 0, 1])))
         self.assertEqual(metrics.BootstrapMetric("accuracy", num_resamples=9).compute(guess, truth).value, 0.5)
+        self.assertEqual(metrics.BootstrapMetric("f1_score", num_resamples=9, average="micro").compute(guess, truth).value, 0.5)
+        self.assertEqual(metrics.MetricTracker("f1_score", average="micro").increment(guess, truth), 0.5)
+
+    def test_strings_have_no_class_1(self):
+        two = ["ham", "spam"]
+        binary = r"'predictions' are words, 'ham', 'spam', none of which is class 1: .*\[x == 'spam' for x in predictions\], or give another average than 'binary'$"
+        for call, words in (
+            (lambda: metrics.f1_score(two, two), f"f1_score: {binary}"),
+            (lambda: metrics.precision(two, two, average=None), f"precision: {binary}"),
+            (lambda: metrics.dice_coefficient(two, two, average="binary"), f"dice_coefficient: {binary}"),
+            (lambda: metrics.sensitivity(two, two), r"sensitivity: 'predictions' are words, .* for x in predictions\]$"),
+            (lambda: metrics.recall(list("abcd"), list("abcd")), "are words, 'a', 'b', 'c', ..., none of which"),
+            (lambda: metrics.BootstrapMetric("f1_score").compute(two, two), f"f1_score: {binary}"),
+            (lambda: metrics.ClasswiseWrapper("fbeta_score", beta=2).compute(two, two, labels=[0, 1]), f"fbeta_score: {binary}"),
+            (lambda: metrics.MetricTracker("recall").increment(two, two), f"recall: {binary}"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                call()
+        for update in (metrics.State("f1_score").update, metrics.MetricCollection(["f1_score"]).update):
+            with self.assertRaisesRegex(TypeError, "'predictions'"):
+                update(two, two)
 
     def test_public_names(self):
         self.assertEqual(set(dir(metrics)), {*metrics.__all__, *metrics.select()})

@@ -245,14 +245,16 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     }
 #define CLASSIFICATION(better, low_, high_)                                                                            \
     .domain = "classification", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
-#define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_)
-#define FROM_COUNTS(parts_, finish_)                                                                                   \
-    .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER, .parts = parts_,          \
-    .finish = finish_
-#define BY_CLASS .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }
+#define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_, 0)
+#define OF_CLASS_1(parts_, finish_)   CLASSIFICATION(HIGHER, 0, 1), FROM_COUNTS(parts_, finish_, CBX_METRIC_OF_CLASS_1)
+#define FROM_COUNTS(parts_, finish_, flags_)                                                                           \
+    .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER | (flags_),                \
+    .parts = parts_, .finish = finish_
+#define BY_CLASS(finish_)                                                                                              \
+    OF_CLASS_1(cbx__marginals_by_average, finish_), .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }
 #define AVERAGES                                                                                                       \
-    "binary needs labels 0 and 1. Classes that occur neither among predictions nor targets do not count. A division "  \
-    "by 0 is 0."
+    "binary needs labels 0 and 1, and refuses words. Classes that occur neither among predictions nor targets do not " \
+    "count. A division by 0 is 0."
 #define ANY_LABELS .invariances = CBX_INVARIANT_ORDER, .axioms = CBX_AXIOM_SYMMETRIC
 
 /* clang-format off */
@@ -261,14 +263,14 @@ CBX__METRIC_TABLE(classification,
       .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = equal,
       .notes = "Where one class is frequent, always predicting it is accurate: balanced_accuracy is not deceived.",
       .source = "scikit-learn accuracy_score", .example = "[0, 2, 1, 3], [0, 1, 2, 3]" },
-    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, cbx__marginals_by_average, precision), BY_CLASS,
+    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", BY_CLASS(precision),
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn precision_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, cbx__marginals_by_average, recall), BY_CLASS,
+    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", BY_CLASS(recall),
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, cbx__marginals_by_average, f1), BY_CLASS,
+    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", BY_CLASS(f1),
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn f1_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1]" },
     { .name = "fbeta_score", .summary = "F-beta score", .formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
-      COUNTS(0, cbx__marginals_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
+      OF_CLASS_1(cbx__marginals_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn fbeta_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1], beta=2" },
     { .name = "roc_auc", .summary = "Area under the ROC curve", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", CLASSIFICATION(HIGHER, 0, 1),
       .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = roc_auc,
@@ -295,11 +297,11 @@ CBX__METRIC_TABLE(classification,
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .notes = "Every class weighs the same, so that a class of a few items makes it noisy. Classes that only predictions have do not count. A guess scores 1 / classes, not 0.",
       .source = "scikit-learn balanced_accuracy_score", .example = "[0, 1, 0, 0], [0, 1, 1, 0]" },
-    { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", COUNTS(0, cbx__binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },
-      .invariances = CBX_INVARIANT_ORDER, .notes = "Of labels 0 and 1. 0 without negative targets.",
+    { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", OF_CLASS_1(cbx__binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },
+      .invariances = CBX_INVARIANT_ORDER, .notes = "Of labels 0 and 1; words are refused. 0 without negative targets.",
       .source = "scikit-learn recall_score with pos_label=0", .example = "[0, 1, 1, 0], [0, 1, 0, 0]" },
-    { .name = "sensitivity", .summary = "Sensitivity", .formula = "TP / (TP + FN)", COUNTS(0, cbx__binary_confusion, sensitivity), .parameters = { CBX__NUM_CLASSES },
-      .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1. 0 without positive targets.",
+    { .name = "sensitivity", .summary = "Sensitivity", .formula = "TP / (TP + FN)", OF_CLASS_1(cbx__binary_confusion, sensitivity), .parameters = { CBX__NUM_CLASSES },
+      .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1; words are refused. 0 without positive targets.",
       .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
     { .name = "softmax_cross_entropy", .summary = "Softmax cross-entropy", .formula = "mean(log(sum_k exp(logits_k)) - logits[label])", CLASSIFICATION(LOWER, 0, INFINITY),
       .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,

@@ -36,11 +36,11 @@ static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
     .operands = CBX__PAIR("predictions", "targets", LABELS), .axioms = CBX_AXIOM_SYMMETRIC,                            \
     .invariances = CBX_INVARIANT_ORDER
 #define OVERLAP                                                                                                        \
-    SEGMENTATION, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER,                                 \
+    SEGMENTATION, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER | CBX_METRIC_OF_CLASS_1,         \
                   .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }, .parts = cbx__marginals_by_average
 #define AVERAGES                                                                                                       \
-    "binary needs labels 0 and 1, and two empty masks give 1. Classes that occur neither among predictions nor "       \
-    "targets do not count; weighted counts classes by their target pixels, and is not symmetric."
+    "binary needs labels 0 and 1, refuses words, and is 1 of two empty masks. Classes that occur neither among "       \
+    "predictions nor targets do not count; weighted counts classes by their target pixels, and is not symmetric."
 
 /* clang-format off */
 CBX__METRIC_TABLE(segmentation,
