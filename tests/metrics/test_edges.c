@@ -49,6 +49,12 @@ static const edge edges[] = {
     { "grassmann_distance", "2 1: 1 0; 2 1: 1 1e-12", 1e-12, NULL },
     { "stiefel_distance", "2 1: 1 0; 2 1: 1 1", 0,
       "stiefel_distance: 'v' must have orthonormal columns: the product of columns 0 and 0 is 2.0" },
+    { "grassmann_distance", "2 1: inf 0; 2 1: 0 1", 0,
+      "grassmann_distance: 'u' must have orthonormal columns: [0, 0] is inf" },
+    { "grassmann_distance", "3 2: 1 0 0 1 0 0; 3 2: 1 0 0 inf 0 -inf", 0,
+      "grassmann_distance: 'v' must have orthonormal columns: [1, 1] is inf" },
+    { "stiefel_distance", "2 1: 1 0; 2 1: 0 -inf", 0,
+      "stiefel_distance: 'v' must have orthonormal columns: [1, 0] is -inf" },
     { "ultrahyperbolic_distance", "2: 1 0; 2: -1 0", INFINITY, NULL },
     { "spectral_distance", "3 3: 0 1 0 1 0 1 0 1 0; 4 4: 0 1 0 0 1 0 1 0 0 1 0 0 0 0 0 0", 0, NULL },
     { "graph_edit_distance_approx", "3 3: 0 1 0 1 0 1 0 1 0; 3 3: 0 1 1 1 0 0 1 0 0", 0, NULL }, /* a relabelled path */

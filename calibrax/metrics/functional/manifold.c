@@ -77,54 +77,59 @@ static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- frames ---- */
 
 /*
- * Whether columns are orthonormal, also of frames that were computed in float32; NULL, recorded:
- * those with data are not.
+ * Whether columns of both are orthonormal, also of frames that were computed in float32; NULL,
+ * recorded: those with data are not.
  */
-static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *x = c->in[i], *gram, *off, *fine;
-    const size_t p = cbx_array_dim(x, 1);
+    const cbx_array *fine[2];
     char v[CBX_FORMAT_SIZE];
-    size_t at;
 
-    gram = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, x), x);
-    off = cbx_abs(ctx, cbx_subtract(ctx, gram, cbx_eye(ctx, p, p, 0, CBX_F64)));
-    fine = cbx_less_equal_scalar(ctx, off, 1e-5);
-    if (!cbx__metric_has_data(ctx, c)) return cbx_all(ctx, fine, NULL);
-    at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
-    if (!(cbx__metric_element(off, at) > 1e-5)) return fine;
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s",
-                       c->metric->operands[i].name, at / p, at % p,
-                       cbx_format_double(cbx__metric_element(gram, at), v));
-    return NULL;
-}
-
-/* The distance of frames, of which both are orthonormal. */
-static cbx_array *of_frames(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *distance)
-{
     for (size_t i = 0; i < 2; i++) {
-        const cbx_array *fine = orthonormal(ctx, c, i);
-        distance = fine ? cbx__nan_unless(ctx, c, fine, distance) : cbx__array_failed();
+        const cbx_array *x = c->in[i], *gram, *off;
+        const size_t p = cbx_array_dim(x, 1);
+        const char *name = c->metric->operands[i].name;
+        gram = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, x), x);
+        off = cbx_abs(ctx, cbx_subtract(ctx, gram, cbx_eye(ctx, p, p, 0, CBX_F64)));
+        fine[i] = cbx_all(ctx, cbx_less_equal_scalar(ctx, off, 1e-5), NULL);
+        if (!cbx__metric_has_data(ctx, c)) continue;
+        const cbx_array *infinite = cbx_isinf(ctx, x);
+        size_t at = (size_t)cbx__metric_element(cbx_argmax(ctx, infinite, NULL), 0);
+        if (cbx__metric_element(infinite, at) > 0) { /* a product with it may be NaN */
+            cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: [%zu, %zu] is %s", name, at / p,
+                               at % p, cbx_format_double(cbx__metric_element(x, at), v));
+            return NULL;
+        }
+        at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
+        if (!(cbx__metric_element(off, at) > 1e-5)) continue;
+        cbx__metric_refuse(ctx, c, CBX_EDOM,
+                           "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s", name, at / p,
+                           at % p, cbx_format_double(cbx__metric_element(gram, at), v));
+        return NULL;
     }
-    return distance;
+    return cbx_logical_and(ctx, fine[0], fine[1]);
 }
 
 /* Principal angles by their sines and cosines together: exact for small angles and for right
  * ones. */
 static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines;
+    const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines, *fine = orthonormal(ctx, c);
 
+    if (!fine) return cbx__array_failed();
     product = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, u), v);
     outside = cbx_subtract(ctx, v, cbx_matrix_product(ctx, u, product));
     cosines = cbx_svdvals(ctx, product);
     sines = cbx_flip(ctx, cbx_svdvals(ctx, outside), 0);
-    return of_frames(ctx, c, frobenius(ctx, cbx_atan2(ctx, sines, cosines)));
+    return cbx__nan_unless(ctx, c, fine, frobenius(ctx, cbx_atan2(ctx, sines, cosines)));
 }
 
 static cbx_array *stiefel(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return of_frames(ctx, c, frobenius(ctx, cbx_subtract(ctx, c->in[0], c->in[1])));
+    const cbx_array *fine = orthonormal(ctx, c);
+
+    if (!fine) return cbx__array_failed();
+    return cbx__nan_unless(ctx, c, fine, frobenius(ctx, cbx_subtract(ctx, c->in[0], c->in[1])));
 }
 
 /* ---- several times ---- */
