@@ -1,59 +1,18 @@
-/* Metrics together: selections, collections of states that metrics share, series. */
+/* Metrics together: collections of states that metrics share, series. */
 #include "calibrax/metrics/compose.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/array/scope_internal.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/stateful/state_internal.h"
-
-/* ---- selection ---- */
-
-static bool fits(const cbx_metric_function *m, const cbx_metric_selection *s)
-{
-    return (!s->domain || strcmp(m->domain, s->domain) == 0) &&
-           (s->direction < 0 || (int)m->direction == s->direction) && (s->tier < 0 || (int)m->tier == s->tier) &&
-           (m->axioms & s->axioms) == s->axioms && (m->invariances & s->invariances) == s->invariances &&
-           (m->flags & s->flags) == s->flags;
-}
-
-const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_selection *s, size_t *at)
-{
-    const cbx_metric_function *m;
-
-    do m = cbx_metric_at(ctx, (*at)++);
-    while (m && s && !fits(m, s));
-    return m;
-}
-
-#define WORD(name, number, word)                                                                                       \
-    case number: return word;
-
-const char *cbx_metric_axiom_name(unsigned axiom)
-{
-    switch (axiom) {
-        CBX_METRIC_AXIOM_MAP(WORD)
-    default: return "?";
-    }
-}
-
-const char *cbx_metric_invariance_name(unsigned invariance)
-{
-    switch (invariance) {
-        CBX_METRIC_INVARIANCE_MAP(WORD)
-    default: return "?";
-    }
-}
-#undef WORD
 
 /* ---- members ---- */
 
 typedef struct member {
-    cbx_metric_member given; /* its texts, parameters and function are those below */
-    char *text;              /* group and label, each with its NUL */
-    size_t bytes;
-    double parameters[CBX_METRIC_MAX_PARAMETERS];
-    size_t state;
+    cbx_metric_member given; /* its texts and parameters are those below, its function that of the state */
+    double *parameters;      /* CBX_METRIC_MAX_PARAMETERS, then group and label, each with its NUL */
+    size_t bytes, state;
 } member;
 
 typedef struct shared {
@@ -82,7 +41,7 @@ static void drop(cbx_metric_collection *c, size_t i)
     const member *m = &c->members.items[i];
     shared *s = &c->states.items[m->state];
 
-    cbx_mem_free(&c->al, m->text, m->bytes);
+    cbx_mem_free(&c->al, m->parameters, m->bytes);
     if (--s->members == 0) {
         cbx_metric_state_free(s->state);
         s->state = NULL;
@@ -221,26 +180,29 @@ static cbx_status check_member(const cbx_metric_collection *c, const cbx_metric_
 cbx_status cbx_metric_collection_add(cbx_ctx *ctx, cbx_metric_collection *c, const cbx_metric_member *m, cbx_err *err)
 {
     const char *label = m->label || !m->metric ? m->label : m->metric->name, *group = m->group ? m->group : "";
+    const size_t numbers = CBX_METRIC_MAX_PARAMETERS * sizeof(double), length = strlen(group) + 1;
     cbx_status st = check_member(c, m, label ? label : "?", err);
     member new = { .given = *m };
+    const cbx_metric_state *s;
+    char *text;
 
     if (st) return st;
-    new.bytes = strlen(group) + strlen(label) + 2;
-    if (!(new.text = cbx_mem_alloc(&c->al, new.bytes)) || !cbx_list_reserve(&c->al, &c->members, c->members.n + 1))
+    new.bytes = numbers + length + strlen(label) + 1;
+    new.parameters = cbx_mem_alloc(&c->al, new.bytes);
+    if (!new.parameters || !cbx_list_reserve(&c->al, &c->members, c->members.n + 1))
         st = cbx_fail_nomem(err, "a metric of a collection");
     if (!st) st = share(ctx, c, m, &new.state, err);
     if (st) {
-        cbx_mem_free(&c->al, new.text, new.bytes);
+        cbx_mem_free(&c->al, new.parameters, new.bytes);
         return st;
     }
-    strcpy(new.text, group);
-    strcpy(new.text + strlen(group) + 1, label);
-    new.given.group = m->group ? new.text : NULL;
-    new.given.label = new.text + strlen(group) + 1;
-    new.given.function = c->states.items[new.state].state->function;
-    memcpy(new.parameters, c->states.items[new.state].state->b.parameters, sizeof new.parameters);
+    s = c->states.items[new.state].state;
+    text = (char *)new.parameters + numbers;
+    new.given.group = m->group ? strcpy(text, group) : NULL;
+    new.given.label = strcpy(text + length, label);
+    new.given.function = s->function;
+    new.given.parameters = memcpy(new.parameters, s->b.parameters, numbers);
     c->members.items[c->members.n++] = new;
-    for (size_t i = 0; i < c->members.n; i++) c->members.items[i].given.parameters = c->members.items[i].parameters;
     return CBX_OK;
 }
 
@@ -254,60 +216,36 @@ cbx_status cbx_metric_collection_remove(cbx_metric_collection *c, const char *gr
     memmove(c->members.items + i, c->members.items + i + 1, (--c->members.n - i) * sizeof *c->members.items);
     if (c->states.items[state].state) /* it is that of a metric that is still there */
         c->states.items[state].state->b.metric = c->members.items[first_of(c, state)].given.metric;
-    for (size_t k = i; k < c->members.n; k++) c->members.items[k].given.parameters = c->members.items[k].parameters;
     return CBX_OK;
 }
 
 /* ---- updates: all states or none ---- */
 
-typedef cbx_status change(cbx_ctx *ctx, cbx_metric_state *s, size_t i, const void *with, cbx_err *err);
-
-static cbx_status change_all(cbx_ctx *ctx, cbx_metric_collection *c, change *f, const void *with, cbx_err *err)
+/* Adds a batch, or, if other is not NULL, what that has seen. */
+static cbx_status change_all(cbx_ctx *ctx, cbx_metric_collection *c, size_t nin, cbx_array *const *in,
+                             const cbx_metric_options *options, const cbx_metric_collection *other, cbx_err *err)
 {
-    cbx__state_mark *before = cbx_mem_calloc(&c->al, c->states.n + 1, sizeof *before);
+    CBX_SCOPED(cbx_arena, arena, &c->al);
+    cbx__state_mark *before = cbx_arena_calloc(&arena, c->states.n, sizeof *before);
     cbx_status st = before ? CBX_OK : cbx_fail_nomem(err, "an update of a collection");
     size_t n = 0;
 
-    while (!st && n < c->states.n) {
+    for (; !st && n < c->states.n; n++) {
         cbx_metric_state *s = c->states.items[n].state;
-        if (s) before[n] = cbx__state_remember(s);
-        if (s) st = f(ctx, s, n, with, err);
-        n++;
+        if (!s) continue;
+        before[n] = cbx__state_remember(s);
+        st = other ? cbx_metric_state_merge(ctx, s, state_of(other, first_of(c, n)), err)
+                   : cbx_metric_state_update(ctx, s, nin, in, options, err);
     }
     while (n-- > 0)
         if (c->states.items[n].state) cbx__state_return(st ? c->states.items[n].state : NULL, &before[n]);
-    cbx_mem_free(&c->al, before, (c->states.n + 1) * sizeof *before);
     return st;
-}
-
-typedef struct arguments {
-    size_t nin;
-    cbx_array *const *in;
-    const cbx_metric_options *options;
-} arguments;
-
-static cbx_status update(cbx_ctx *ctx, cbx_metric_state *s, size_t i, const void *with, cbx_err *err)
-{
-    const arguments *a = with;
-
-    (void)i;
-    return cbx_metric_state_update(ctx, s, a->nin, a->in, a->options, err);
 }
 
 cbx_status cbx_metric_collection_update(cbx_ctx *ctx, cbx_metric_collection *c, size_t nin, cbx_array *const *in,
                                         const cbx_metric_options *options, cbx_err *err)
 {
-    return change_all(ctx, c, update, &(arguments){ nin, in, options }, err);
-}
-
-typedef struct joining {
-    const cbx_metric_collection *c, *other;
-} joining;
-
-static cbx_status merge(cbx_ctx *ctx, cbx_metric_state *s, size_t i, const void *with, cbx_err *err)
-{
-    const joining *j = with;
-    return cbx_metric_state_merge(ctx, s, state_of(j->other, first_of(j->c, i)), err);
+    return change_all(ctx, c, nin, in, options, NULL, err);
 }
 
 /* Whether two members keep and compute the same. */
@@ -320,7 +258,7 @@ static cbx_status check_same(const member *a, const member *b, cbx_err *err)
     if (m != of)
         return cbx_fail(err, CBX_EINVAL,
                         "%s was registered again: collections of the old and the new code cannot be joined", m->name);
-    if (memcmp(a->parameters, b->parameters, sizeof a->parameters) != 0)
+    if (memcmp(a->parameters, b->parameters, CBX_METRIC_MAX_PARAMETERS * sizeof(double)) != 0)
         return cbx_fail(err, CBX_EINVAL, "%s: a collection cannot join one with other parameters", a->given.label);
     return CBX_OK;
 }
@@ -335,7 +273,7 @@ cbx_status cbx_metric_collection_merge(cbx_ctx *ctx, cbx_metric_collection *c, c
     for (size_t i = 0; !st && i < c->members.n; i++)
         st = check_same(&c->members.items[i], &other->members.items[i], err);
     if (st) return st;
-    return change_all(ctx, c, merge, &(joining){ c, other }, err);
+    return change_all(ctx, c, 0, NULL, NULL, other, err);
 }
 
 void cbx_metric_collection_reset(cbx_metric_collection *c)
@@ -431,30 +369,6 @@ size_t cbx_metric_collection_updates(const cbx_metric_collection *c)
 
 static const char magic[8] = { 'c', 'b', 'x', 'm', 'e', 't', 'c', '2' };
 
-static void put_piece(cbx_text *t, const void *bytes, size_t n)
-{
-    char length[8];
-
-    for (size_t i = 0; i < sizeof length; i++) length[i] = (char)((uint64_t)n >> (8 * i) & 0xff);
-    cbx_text_add(t, length, sizeof length);
-    cbx_text_add(t, bytes, n);
-}
-
-static cbx_status get_piece(const unsigned char **at, size_t *left, const unsigned char **piece, size_t *n,
-                            cbx_err *err)
-{
-    uint64_t length = 0;
-
-    for (size_t i = 0; i < 8 && *left >= 8; i++) length |= (uint64_t)(*at)[i] << (8 * i);
-    *piece = *at + 8;
-    *n = (size_t)length;
-    if (*left < 8 || length > *left - 8)
-        return cbx_fail(err, CBX_EFORMAT, "the bytes of a collection of metrics are cut off");
-    *at += 8 + length;
-    *left -= 8 + (size_t)length;
-    return CBX_OK;
-}
-
 static void put_names(const cbx_metric_collection *c, cbx_text *out)
 {
     for (size_t i = 0; i < c->members.n; i++)
@@ -476,90 +390,87 @@ static void put_parameters(const cbx_metric_collection *c, cbx_text *out)
 
 cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_text *out, cbx_err *err)
 {
-    cbx_text piece;
+    CBX_SCOPED(cbx_text, piece, cbx_ctx_allocator(ctx));
     cbx_status st = CBX_OK;
 
-    cbx_text_init(&piece, cbx_ctx_allocator(ctx));
     put_names(c, &piece);
     cbx_text_add(out, magic, sizeof magic);
-    put_piece(out, cbx_text_str(&piece), piece.len);
+    cbx__put_bytes(out, cbx_text_str(&piece), piece.len);
     cbx_text_reset(&piece);
     put_parameters(c, &piece);
-    put_piece(out, cbx_text_str(&piece), piece.len);
+    cbx__put_bytes(out, cbx_text_str(&piece), piece.len);
     for (size_t i = 0; i < c->members.n && !st; i++) {
         if (first_of(c, c->members.items[i].state) != i) continue;
         cbx_text_reset(&piece);
         st = cbx_metric_state_pack(ctx, state_of(c, i), &piece, err);
-        if (!st) put_piece(out, cbx_text_str(&piece), piece.len);
+        if (!st) cbx__put_bytes(out, cbx_text_str(&piece), piece.len);
     }
     if (!st) st = cbx_text_check(&piece, err);
-    cbx_text_clear(&piece);
     return st ? st : cbx_text_check(out, err);
 }
 
-/*
- * Whether bytes are of a collection with the same metrics and parameters; *at is then at the first
- * state.
- */
-static cbx_status check_members(cbx_ctx *ctx, const cbx_metric_collection *c, const unsigned char **at, size_t *left,
-                                cbx_err *err)
+/* Whether the next bytes are a text, which is then empty.  False: also after a failure. */
+static bool get_same(cbx__reader *r, cbx_text *own)
 {
-    const unsigned char *names, *parameters;
-    size_t n, n2;
-    cbx_text own;
-    cbx_status st;
+    size_t n;
+    const void *bytes = cbx__get_bytes(r, &n);
+    const bool same = own->len == n && memcmp(cbx_text_str(own), bytes, n) == 0;
 
-    if (*left < sizeof magic || memcmp(*at, magic, sizeof magic - 1) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "these bytes are not a collection of metrics");
-    if ((*at)[sizeof magic - 1] != (unsigned char)magic[sizeof magic - 1])
-        return cbx_fail(err, CBX_EVERSION,
+    if (!r->status) r->status = cbx_text_check(own, r->err);
+    if (same) cbx_text_reset(own);
+    return !r->status && same;
+}
+
+/* Whether bytes are of a collection with the same metrics and parameters; the states follow. */
+static cbx_status check_members(cbx_ctx *ctx, const cbx_metric_collection *c, cbx__reader *r)
+{
+    CBX_SCOPED(cbx_text, own, cbx_ctx_allocator(ctx));
+
+    if (r->left < sizeof magic || memcmp(r->at, magic, sizeof magic - 1) != 0)
+        return cbx_fail(r->err, CBX_EFORMAT, "these bytes are not a collection of metrics");
+    if (r->at[sizeof magic - 1] != (unsigned char)magic[sizeof magic - 1])
+        return cbx_fail(r->err, CBX_EVERSION,
                         "these bytes are a collection of metrics in another version of the format: make it again");
-    *at += sizeof magic;
-    *left -= sizeof magic;
-    st = get_piece(at, left, &names, &n, err);
-    if (!st) st = get_piece(at, left, &parameters, &n2, err);
-    if (st) return st;
-    cbx_text_init(&own, cbx_ctx_allocator(ctx));
+    r->at += sizeof magic;
+    r->left -= sizeof magic;
     put_names(c, &own);
-    st = cbx_text_check(&own, err);
-    if (!st && (own.len != n || memcmp(cbx_text_str(&own), names, n) != 0))
-        st = cbx_fail(err, CBX_EINVAL, "these bytes are a collection of other metrics than %.200s", cbx_text_str(&own));
-    cbx_text_reset(&own);
+    if (!get_same(r, &own) && !r->status)
+        return cbx_fail(r->err, CBX_EINVAL, "these bytes are a collection of other metrics than %.200s",
+                        cbx_text_str(&own));
     put_parameters(c, &own);
-    if (!st) st = cbx_text_check(&own, err);
-    if (!st && (own.len != n2 || memcmp(cbx_text_str(&own), parameters, n2) != 0))
-        st = cbx_fail(err, CBX_EINVAL, "these bytes are a collection of these metrics with other parameters");
-    cbx_text_clear(&own);
-    return st;
+    if (!get_same(r, &own) && !r->status)
+        return cbx_fail(r->err, CBX_EINVAL, "these bytes are a collection of these metrics with other parameters");
+    return r->status;
 }
 
 cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, const void *bytes, size_t size,
                                         cbx_err *err)
 {
-    const unsigned char *at = bytes, *piece;
-    const size_t list_bytes = (c->states.n + 1) * sizeof(cbx_metric_state *);
-    size_t left = size, n;
-    cbx_metric_state **read;
-    cbx_status st = check_members(ctx, c, &at, &left, err);
+    cbx__reader r = { bytes, size, "a collection of metrics", err, CBX_OK };
+    CBX_SCOPED(cbx_arena, arena, &c->al);
+    cbx_metric_state **read = cbx_arena_calloc(&arena, c->states.n, sizeof *read);
+    cbx_status st = check_members(ctx, c, &r);
 
     if (st) return st;
-    if (!(read = cbx_mem_zalloc(&c->al, list_bytes))) return cbx_fail_nomem(err, "a collection of metrics");
+    if (!read) return cbx_fail_nomem(err, "a collection of metrics");
     for (size_t i = 0; i < c->members.n && !st; i++) {
         const size_t k = c->members.items[i].state;
         const cbx_metric_state *s = c->states.items[k].state;
+        const void *piece;
+        size_t n;
         if (first_of(c, k) != i) continue;
-        st = get_piece(&at, &left, &piece, &n, err);
+        piece = cbx__get_bytes(&r, &n);
+        st = r.status;
         if (!st) st = cbx_metric_state_unpack(ctx, s->b.metric, piece, n, s->function, &read[k], err);
         if (!st && memcmp(read[k]->b.parameters, s->b.parameters, sizeof s->b.parameters) != 0)
             st = cbx_fail(err, CBX_EINVAL, "%s: these bytes are a state with other parameters", s->b.metric->name);
     }
-    if (!st && left) st = cbx_fail(err, CBX_EFORMAT, "%zu bytes follow a collection of metrics", left);
+    if (!st && r.left) st = cbx_fail(err, CBX_EFORMAT, "%zu bytes follow a collection of metrics", r.left);
     for (size_t k = 0; k < c->states.n; k++) {
         cbx_metric_state *unused = st ? read[k] : c->states.items[k].state;
         if (!st) c->states.items[k].state = read[k];
         cbx_metric_state_free(unused);
     }
-    cbx_mem_free(&c->al, read, list_bytes);
     return st;
 }
 

@@ -4,6 +4,7 @@
 
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
+#include "calibrax/metrics/compose.h"
 #include "calibrax/metrics/internal.h"
 
 static const cbx__metric_table *const tables[] = {
@@ -93,6 +94,43 @@ cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_metric_func
     return cbx_fail(err, CBX_ENOENT, near ? "there is no metric '%s': did you mean '%s'?" : "there is no metric '%s'",
                     name, near);
 }
+
+static bool fits(const cbx_metric_function *m, const cbx_metric_selection *s)
+{
+    return (!s->domain || strcmp(m->domain, s->domain) == 0) &&
+           (s->direction < 0 || (int)m->direction == s->direction) && (s->tier < 0 || (int)m->tier == s->tier) &&
+           (m->axioms & s->axioms) == s->axioms && (m->invariances & s->invariances) == s->invariances &&
+           (m->flags & s->flags) == s->flags;
+}
+
+const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_selection *s, size_t *at)
+{
+    const cbx_metric_function *m;
+
+    do m = cbx_metric_at(ctx, (*at)++);
+    while (m && s && !fits(m, s));
+    return m;
+}
+
+#define WORD(name, number, word)                                                                                       \
+    case number: return word;
+
+const char *cbx_metric_axiom_name(unsigned axiom)
+{
+    switch (axiom) {
+        CBX_METRIC_AXIOM_MAP(WORD)
+    default: return "?";
+    }
+}
+
+const char *cbx_metric_invariance_name(unsigned invariance)
+{
+    switch (invariance) {
+        CBX_METRIC_INVARIANCE_MAP(WORD)
+    default: return "?";
+    }
+}
+#undef WORD
 
 static bool is_identifier(const char *s)
 {

@@ -8,6 +8,8 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/stateful/state_internal.h"
 
 static const char magic[8] = { 'c', 'b', 'x', 's', 't', 'a', 't', 'e' };
@@ -22,28 +24,25 @@ static void put_number(cbx_text *t, uint64_t v)
     cbx_text_add(t, b, sizeof b);
 }
 
-static void put_double(cbx_text *t, double x)
+void cbx__put_bytes(cbx_text *t, const void *bytes, size_t n)
 {
-    uint64_t v;
-    memcpy(&v, &x, sizeof v);
-    put_number(t, v);
+    put_number(t, n);
+    cbx_text_add(t, bytes, n);
 }
 
 static cbx_status put_array(cbx_ctx *ctx, cbx_text *t, const cbx_array *a, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     size_t head = 0;
     char *file;
     cbx_status st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
     const size_t size = head + cbx_array_bytes(a);
 
     if (st) return st;
-    if (!(file = cbx_mem_alloc(al, size))) return cbx_fail_nomem(err, "an array of a state");
+    if (!(file = cbx_arena_alloc(&arena, size))) return cbx_fail_nomem(err, "an array of a state");
     st = cbx_npy_make_header(cbx_array_get_desc(a), file, head, NULL, err);
     if (!st) st = cbx_array_read(a, file + head, size - head, err);
-    put_number(t, size);
-    cbx_text_add(t, file, size);
-    cbx_mem_free(al, file, size);
+    cbx__put_bytes(t, file, size);
     return st;
 }
 
@@ -63,15 +62,18 @@ static cbx_status put_batch(cbx_ctx *ctx, cbx_text *t, const cbx__batch *b, cbx_
 cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_text *out, cbx_err *err)
 {
     const cbx_metric_function *m = s->b.metric;
-    const size_t parameters = cbx_metric_parameters(m), length = strlen(m->name);
+    const size_t parameters = cbx_metric_parameters(m);
     cbx_status st = CBX_OK;
 
     cbx_text_add(out, magic, sizeof magic);
     put_number(out, VERSION);
-    put_number(out, length);
-    cbx_text_add(out, m->name, length);
+    cbx__put_bytes(out, m->name, strlen(m->name));
     put_number(out, parameters);
-    for (size_t i = 0; i < parameters; i++) put_double(out, s->b.parameters[i]);
+    for (size_t i = 0; i < parameters; i++) {
+        uint64_t v;
+        memcpy(&v, &s->b.parameters[i], sizeof v);
+        put_number(out, v);
+    }
     put_number(out, s->mapped);
     put_number(out, s->updates);
     put_number(out, s->sum ? 2 : s->batches.n);
@@ -85,156 +87,147 @@ cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_te
 
 /* ---- reading ---- */
 
-typedef struct reader {
-    const unsigned char *at;
-    size_t left;
-} reader;
-
-static cbx_status cut(cbx_err *err) { return cbx_fail(err, CBX_EFORMAT, "the bytes of a metric's state are cut off"); }
-
-static cbx_status get_number(reader *r, uint64_t *out, cbx_err *err)
+static void take(cbx__reader *r, size_t n)
 {
-    *out = 0;
-    if (r->left < 8) return cut(err);
-    for (int i = 0; i < 8; i++) *out |= (uint64_t)r->at[i] << (8 * i);
-    r->at += 8;
-    r->left -= 8;
-    return CBX_OK;
+    if (!r->status && r->left < n) r->status = cbx_fail(r->err, CBX_EFORMAT, "the bytes of %s are cut off", r->what);
+    if (r->status) return;
+    r->at += n;
+    r->left -= n;
 }
 
-/* A length, and where so many bytes begin. */
-static cbx_status get_bytes(reader *r, const void **out, size_t *n, cbx_err *err)
+uint64_t cbx__get_number(cbx__reader *r)
 {
-    uint64_t length;
-    cbx_status st = get_number(r, &length, err);
+    uint64_t v = 0;
 
-    *out = r->at;
-    *n = 0;
-    if (st) return st;
-    if (length > r->left) return cut(err);
-    *n = (size_t)length;
-    r->at += length;
-    r->left -= (size_t)length;
-    return CBX_OK;
+    take(r, 8);
+    for (int i = 0; i < 8 && !r->status; i++) v |= (uint64_t)r->at[i - 8] << (8 * i);
+    return v;
 }
 
-static cbx_status get_array(cbx_ctx *ctx, reader *r, cbx_array **out, cbx_err *err)
+const void *cbx__get_bytes(cbx__reader *r, size_t *n)
 {
-    const void *file;
+    const uint64_t length = cbx__get_number(r);
+    const void *bytes = r->at;
+
+    take(r, (size_t)length);
+    *n = r->status ? 0 : (size_t)length;
+    return bytes;
+}
+
+/* NULL after a failure. */
+static cbx_array *get_array(cbx_ctx *ctx, cbx__reader *r)
+{
     size_t n;
-    cbx_status st = get_bytes(r, &file, &n, err);
+    const void *file = cbx__get_bytes(r, &n);
+    cbx_array *out = NULL;
 
-    return st ? st : cbx_npy_decode(ctx, file, n, out, err);
+    if (!r->status) r->status = cbx_npy_decode(ctx, file, n, &out, r->err);
+    return out;
 }
 
 /* The metric and its parameters: an empty state of them. */
-static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader *r, const cbx_fn *function,
-                             cbx_metric_state **out, cbx_err *err)
+static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, cbx__reader *r, const cbx_fn *function,
+                             cbx_metric_state **out)
 {
     double parameters[CBX_METRIC_MAX_PARAMETERS];
+    uint64_t version, count, v, mapped;
     const void *text;
     char name[128];
-    uint64_t version, count, v, mapped = 0;
     size_t n;
-    cbx_status st;
 
     if (r->left < sizeof magic || memcmp(r->at, magic, sizeof magic) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "these bytes are not a state of a metric");
-    r->at += sizeof magic;
-    r->left -= sizeof magic;
-    st = get_number(r, &version, err);
-    if (st) return st;
-    if (version != VERSION)
-        return cbx_fail(err, CBX_EVERSION, "a metric's state of version %llu: this release reads version %d",
+        return cbx_fail(r->err, CBX_EFORMAT, "these bytes are not a state of a metric");
+    take(r, sizeof magic);
+    version = cbx__get_number(r);
+    if (!r->status && version != VERSION)
+        return cbx_fail(r->err, CBX_EVERSION, "a metric's state of version %llu: this release reads version %d",
                         (unsigned long long)version, VERSION);
-    st = get_bytes(r, &text, &n, err);
-    if (st) return st;
-    if (n >= sizeof name || memchr(text, 0, n)) return cbx_fail(err, CBX_EFORMAT, "a state's metric has no name");
+    text = cbx__get_bytes(r, &n);
+    if (r->status) return r->status;
+    if (n >= sizeof name || memchr(text, 0, n)) return cbx_fail(r->err, CBX_EFORMAT, "a state's metric has no name");
     memcpy(name, text, n);
     name[n] = '\0';
     if (!m)
-        st = cbx_metric_find(ctx, name, &m, err);
+        r->status = cbx_metric_find(ctx, name, &m, r->err);
     else if (strcmp(name, m->name) != 0)
-        st = cbx_fail(err, CBX_EINVAL, "%s: these bytes are a state of %s", m->name, name);
-    if (!st) st = get_number(r, &count, err);
-    if (!st && count != cbx_metric_parameters(m))
-        st = cbx_fail(err, CBX_EINVAL, "%s: a state has %llu parameters, the metric has %zu", name,
-                      (unsigned long long)count, cbx_metric_parameters(m));
-    for (size_t i = 0; !st && i < count; i++) {
-        st = get_number(r, &v, err);
+        return cbx_fail(r->err, CBX_EINVAL, "%s: these bytes are a state of %s", m->name, name);
+    count = cbx__get_number(r);
+    if (!r->status && count != cbx_metric_parameters(m))
+        return cbx_fail(r->err, CBX_EINVAL, "%s: a state has %llu parameters, the metric has %zu", name,
+                        (unsigned long long)count, cbx_metric_parameters(m));
+    for (size_t i = 0; i < count; i++) {
+        v = cbx__get_number(r);
         memcpy(&parameters[i], &v, sizeof v);
-        if (!st && isnan(parameters[i])) st = cbx_fail(err, CBX_EINVAL, "%s: a parameter of a state is NaN", name);
+        if (isnan(parameters[i])) return cbx_fail(r->err, CBX_EINVAL, "%s: a parameter of a state is NaN", name);
     }
-    if (!st) st = get_number(r, &mapped, err);
-    if (!st && mapped > (m->flags & CBX_METRIC_FEATURES ? 1 : 0))
-        st = cbx_fail(err, CBX_EFORMAT, "%s: a state has a function of number %llu", name, (unsigned long long)mapped);
-    if (st) return st;
-    st = cbx_metric_state_create(ctx, m, &(cbx_metric_options){ .parameters = parameters, .function = function }, out,
-                                 err);
-    if (st) return st;
-    (*out)->mapped |= mapped;
-    return CBX_OK;
+    mapped = cbx__get_number(r);
+    if (r->status) return r->status;
+    if (mapped > (m->flags & CBX_METRIC_FEATURES ? 1 : 0))
+        return cbx_fail(r->err, CBX_EFORMAT, "%s: a state has a function of number %llu", name,
+                        (unsigned long long)mapped);
+    r->status = cbx_metric_state_create(ctx, m, &(cbx_metric_options){ .parameters = parameters, .function = function },
+                                        out, r->err);
+    if (!r->status) (*out)->mapped |= mapped;
+    return r->status;
 }
 
 /* Sum and rest, of one shape but for parts that are merged: their rest is a number. */
-static cbx_status get_sums(cbx_ctx *ctx, reader *r, cbx_metric_state *s, cbx_err *err)
+static cbx_status get_sums(cbx_ctx *ctx, cbx__reader *r, cbx_metric_state *s)
 {
     const cbx_array_desc *a, *b;
-    cbx_status st = get_array(ctx, r, &s->sum, err);
 
-    if (!st) st = get_array(ctx, r, &s->rest, err);
-    if (st) return st;
+    s->sum = get_array(ctx, r);
+    s->rest = get_array(ctx, r);
+    if (r->status) return r->status;
     a = cbx_array_get_desc(s->sum);
     b = cbx_array_get_desc(s->rest);
     if (a->dtype != CBX_F64 || b->dtype != CBX_F64 ||
         (s->b.metric->merge ? b->ndim > 0 : !cbx_array_desc_equal(a, b)) ||
         (s->b.metric->items && (a->ndim != 1 || a->shape[0] != 2)))
-        return cbx_fail(err, CBX_EFORMAT, "%s: the sums of a state have shapes that do not fit", s->b.metric->name);
+        return cbx_fail(r->err, CBX_EFORMAT, "%s: the sums of a state have shapes that do not fit", s->b.metric->name);
     return CBX_OK;
 }
 
 /* Operands go through the checks of an update; those that a function made are not made again. */
-static cbx_status get_batch(cbx_ctx *ctx, reader *r, cbx_metric_state *s, cbx_err *err)
+static cbx_status get_batch(cbx_ctx *ctx, cbx__reader *r, cbx_metric_state *s)
 {
     const cbx_fn *function = s->b.function;
     cbx__batch b = { { NULL } };
     cbx_metric_options o = { 0 };
-    uint64_t which;
     size_t nin = s->b.metric->flags & CBX_METRIC_APART ? cbx_metric_operands(s->b.metric) : 0;
-    cbx_status st = get_number(r, &which, err);
+    const uint64_t which = cbx__get_number(r);
 
-    for (size_t i = 0; i < CBX_LEN(b.in) && !st; i++) {
+    for (size_t i = 0; i < CBX_LEN(b.in); i++) {
         if (!(which >> i & 1)) continue;
-        st = get_array(ctx, r, &b.in[i], err);
+        b.in[i] = get_array(ctx, r);
         if (i < CBX_METRIC_MAX_OPERANDS && nin < i + 1) nin = i + 1;
     }
     o.weights = b.in[CBX_METRIC_MAX_OPERANDS];
     if (s->b.metric->flags & CBX_METRIC_FEATURES) s->b.function = NULL;
-    if (!st) st = cbx_metric_state_update(ctx, s, nin, b.in, &o, err);
+    if (!r->status) r->status = cbx_metric_state_update(ctx, s, nin, b.in, &o, r->err);
     s->b.function = function;
     for (size_t i = 0; i < CBX_LEN(b.in); i++) cbx_array_free(b.in[i]);
-    return st;
+    return r->status;
 }
 
 cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, const void *bytes, size_t size,
                                    const cbx_fn *function, cbx_metric_state **out, cbx_err *err)
 {
-    reader r = { bytes, size };
+    cbx__reader r = { bytes, size, "a metric's state", err, CBX_OK };
     cbx_metric_state *s = NULL;
-    uint64_t updates = 0, n = 0;
-    cbx_status st = get_metric(ctx, m, &r, function, &s, err);
+    cbx_status st = get_metric(ctx, m, &r, function, &s);
 
-    if (!st) st = get_number(&r, &updates, err);
-    if (!st) st = get_number(&r, &n, err);
-    if (!st && (updates > SIZE_MAX || (n && !updates)))
+    if (st) return st;
+    const uint64_t updates = cbx__get_number(&r), n = cbx__get_number(&r);
+    st = r.status;
+    if (updates > SIZE_MAX || (n && !updates))
         st = cbx_fail(err, CBX_EFORMAT, "a state has %llu updates", (unsigned long long)updates);
-    if (!st && cbx__state_keeps_all(s)) {
-        for (uint64_t i = 0; i < n && !st; i++) st = get_batch(ctx, &r, s, err);
-    } else if (!st && n == 2) {
-        st = get_sums(ctx, &r, s, err);
-    } else if (!st && n != 0) {
+    else if (cbx__state_keeps_all(s))
+        for (uint64_t i = 0; i < n && !st; i++) st = get_batch(ctx, &r, s);
+    else if (n == 2)
+        st = get_sums(ctx, &r, s);
+    else if (n != 0)
         st = cbx_fail(err, CBX_EFORMAT, "a state of sums has %llu arrays, not 2", (unsigned long long)n);
-    }
     if (!st && r.left) st = cbx_fail(err, CBX_EFORMAT, "%zu bytes follow a metric's state", r.left);
     if (st) {
         cbx_metric_state_free(s);

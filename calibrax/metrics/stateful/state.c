@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "calibrax/array/scope_internal.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 
 /* What code gets that makes results of states: no operands. */
 static cbx_metric_call call_of(const cbx_metric_state *s)
@@ -285,8 +287,8 @@ static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, cons
 static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m)
 {
     cbx__prepared p = { .call = call_of(s) };
-    const size_t bytes = s->batches.n * sizeof(cbx_array *);
-    const cbx_array **list = cbx_mem_alloc(&s->al, bytes);
+    CBX_SCOPED(cbx_arena, arena, &s->al);
+    const cbx_array **list = cbx_arena_calloc(&arena, s->batches.n, sizeof *list);
 
     if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the batches of '%s'", m->name);
     for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) p.in[i] = joined(ctx, s, i, list);
@@ -294,7 +296,6 @@ static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx
     p.call.in = p.in;
     p.call.parameters = s->resolved;
     p.call.weights = joined(ctx, s, CBX_METRIC_MAX_OPERANDS, list);
-    cbx_mem_free(&s->al, list, bytes);
     return m->whole(ctx, &p.call);
 }
 

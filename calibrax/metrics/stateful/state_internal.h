@@ -33,6 +33,20 @@ static inline bool cbx__state_keeps_all(const cbx_metric_state *s) { return s->b
 cbx_status cbx__state_compute_as(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m, cbx_array **out,
                                  cbx_err *err);
 
+/** Bytes that are read: a number has 8 of them, least first, and other things their length before
+ * them.  After a failure, status, all of them are empty. */
+typedef struct cbx__reader {
+    const unsigned char *at;
+    size_t left;
+    const char *what;
+    cbx_err *err;
+    cbx_status status;
+} cbx__reader;
+uint64_t cbx__get_number(cbx__reader *r);
+const void *cbx__get_bytes(cbx__reader *r, size_t *n);
+/** Written with their length. */
+void cbx__put_bytes(cbx_text *t, const void *bytes, size_t n);
+
 /** What a state was before a change that others must not survive. */
 typedef struct cbx__state_mark {
     cbx_array *sum, *rest; /* ours */
