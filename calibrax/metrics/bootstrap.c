@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/internal.h"
 #include "calibrax/statistics/bootstrap.h"
 
@@ -23,8 +25,7 @@ typedef struct resample {
 
 static cbx_array *places(cbx_ctx *ctx, const double *x, size_t n)
 {
-    const cbx_array_desc d = { .dtype = CBX_F64, .ndim = 1, .shape = { n } };
-    return cbx_astype(ctx, cbx_asarray(ctx, &d, x), CBX_I64);
+    return cbx_astype(ctx, cbx__vector(ctx, n, x), CBX_I64);
 }
 
 /* Called with the places that were drawn. */
@@ -117,6 +118,7 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     cbx_err failed = CBX_ERR_INIT, why = CBX_ERR_INIT;
     resample r = { ctx, m, nin, in, options, false, &failed };
     size_t n[2] = { 0 };
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     double *at[2] = { NULL, NULL };
     cbx_status st;
 
@@ -126,10 +128,10 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     st = check_items(&r, n, err);
     if (st) return st;
     if (!r.apart) n[1] = 0; /* it has the places of the first one */
-    for (size_t k = 0; !st && k < 1 + (size_t)r.apart; k++) {
-        at[k] = cbx_mem_calloc(cbx_ctx_allocator(ctx), n[k] + 1, sizeof *at[k]);
-        if (!at[k]) st = cbx_fail_nomem(err, "the places of a bootstrap");
-        for (size_t i = 0; at[k] && i < n[k]; i++) at[k][i] = (double)i;
+    for (size_t k = 0; k < 1 + (size_t)r.apart; k++) {
+        at[k] = cbx_arena_calloc(&arena, n[k], sizeof *at[k]);
+        if (!at[k]) return cbx_fail_nomem(err, "the places of a bootstrap");
+        for (size_t i = 0; i < n[k]; i++) at[k][i] = (double)i;
     }
     boot.fn = metric_at;
     boot.user = &r;
@@ -138,13 +140,12 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     boot.resamples = o->resamples;
     boot.seed = o->seed;
     boot.method = n[0] + n[1] <= BCA_ITEMS ? CBX_BOOT_BCA : CBX_BOOT_PERCENTILE;
-    if (!st && (st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, &why)))
-        cbx_fail(err, st, "%s: %s", m->name, why.message);
+    st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, &why);
+    if (st) cbx_fail(err, st, "%s: %s", m->name, why.message);
     if (!st && !failed.status) {
         if (out->lower < m->low) out->lower = m->low;
         if (out->upper > m->high) out->upper = m->high;
     }
     if (failed.status && err) *err = failed;
-    for (size_t k = 0; k < 2; k++) cbx_mem_free(cbx_ctx_allocator(ctx), at[k], (n[k] + 1) * sizeof *at[k]);
     return failed.status ? failed.status : st;
 }

@@ -112,7 +112,7 @@ cbx_status cbx_metric_classwise(cbx_ctx *ctx, const cbx_metric_function *m, size
     const of_class c = { m, nin, in, options };
     const cbx_array *order, *counts;
     cbx_array *r = NULL;
-    double sum = 0, *v = NULL;
+    double sum = 0, *v;
     ptrdiff_t at = 0;
     size_t present = 0;
     cbx_scope scope;
@@ -125,16 +125,14 @@ cbx_status cbx_metric_classwise(cbx_ctx *ctx, const cbx_metric_function *m, size
     classes = count_classes(ctx, m, labels, order, classes);
     if (!classes) return cbx_scope_close(&scope, err);
     counts = cbx_bincount_size(ctx, labels, NULL, classes);
-    if (!cbx_ctx_pending(ctx, NULL) && !(v = cbx_mem_calloc(cbx_ctx_allocator(ctx), classes, sizeof *v)))
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu classes", m->name, classes);
+    v = cbx__scratch(ctx, m, classes, sizeof *v, "%zu classes", classes);
     for (size_t k = 0; v && k < classes && !cbx_ctx_pending(ctx, NULL); k++) {
         const ptrdiff_t n = (ptrdiff_t)cbx__metric_element(counts, k);
         v[k] = NAN;
         if (n && value_of_class(ctx, &c, cbx_slice(ctx, order, 0, at, at + n, 1), &v[k])) sum += v[k], present++;
         at += n;
     }
-    if (v) r = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { classes } }, v);
-    if (v) cbx_mem_free(cbx_ctx_allocator(ctx), v, classes * sizeof *v);
+    if (v) r = cbx__vector(ctx, classes, v);
     st = cbx_scope_close_keep(&scope, r != NULL, &r, err);
     if (st) return st;
     if (mean) *mean = sum / (double)present;

@@ -5,28 +5,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
+
 enum { CLASSES = 3, MEMBERS = 5, VERTICES = 6, PIXELS = 176 };
 
 cbx_status cbx__draw_array(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole, cbx_array **out,
                            cbx_err *err)
 {
     cbx_array_desc d = { .dtype = CBX_F64, .ndim = ndim };
-    cbx_array *a = NULL;
+    cbx_array *a;
     cbx_scope scope;
     cbx_status st;
 
-    for (int k = 0; k < ndim; k++) d.shape[k] = shape[k];
-    st = cbx_array_create(ctx, &d, &a, err);
-    if (st) return st;
-    memcpy(cbx_array_data_mut(a), v, cbx_array_bytes(a));
-    if (whole) {
-        cbx_array *integers;
-        cbx_scope_open(ctx, &scope);
-        integers = cbx_astype(ctx, a, CBX_I64);
-        st = cbx_scope_close_keep(&scope, 1, &integers, err);
-        cbx_array_free(a);
-        a = integers;
-    }
+    memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
+    cbx_scope_open(ctx, &scope);
+    a = cbx_astype(ctx, cbx_asarray(ctx, &d, v), whole ? CBX_I64 : CBX_F64);
+    st = cbx_scope_close_keep(&scope, 1, &a, err);
     if (!st) *out = a;
     return st;
 }
@@ -110,12 +105,6 @@ static void fill_curved(cbx_rng *rng, double *v, size_t rows, size_t n, bool bal
 }
 
 /* ---- operands ---- */
-
-static bool is_whole(cbx_operand_kind kind)
-{
-    return kind == CBX_OPERAND_LABELS || kind == CBX_OPERAND_TOKENS || kind == CBX_OPERAND_TEXTS ||
-           kind == CBX_OPERAND_INDICES;
-}
 
 typedef struct form {
     int ndim;
@@ -229,22 +218,18 @@ cbx_status cbx__draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_funct
                               cbx_err *err)
 {
     const bool many = cbx__draws_many_classes(m);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st = CBX_OK;
 
     *out = (cbx__drawn){ 0 };
     for (size_t i = 0; !st && i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
         const cbx_operand_kind kind = m->operands[i].kind;
         const form f = form_of_operand(m, i, items ? items : CBX__DRAWN_ITEMS);
-        const size_t bytes = elements(&f) * sizeof(double);
-        double *v = cbx_mem_alloc(cbx_ctx_allocator(ctx), bytes);
-        if (!v) {
-            st = cbx_fail_nomem(err, "random operands");
-        } else {
-            fill(rng, kind, many, &f, v);
-            st = cbx__draw_array(ctx, f.ndim, f.shape, v, is_whole(kind), &out->in[i], err);
-            out->nin = i + 1;
-        }
-        cbx_mem_free(cbx_ctx_allocator(ctx), v, v ? bytes : 0);
+        double *v = cbx_arena_calloc(&arena, elements(&f), sizeof *v);
+        if (v) fill(rng, kind, many, &f, v);
+        st = v ? cbx__draw_array(ctx, f.ndim, f.shape, v, cbx_operand_kind_dtype(kind) == CBX_I64, &out->in[i], err)
+               : cbx_fail_nomem(err, "random operands");
+        out->nin = i + 1;
     }
     if (st) cbx__drawn_free(out);
     return st;

@@ -166,19 +166,20 @@ static inline const char *cbx__plural(size_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- values in C, where they are known ---- */
 
-/** Elements of an array, row-major, in the host's memory. */
-typedef struct cbx__host {
-    void *data; /* not NULL, also of no elements */
-    size_t bytes;
-} cbx__host;
-/** False: recorded.  The content ends with cbx__host_free, which takes a zeroed struct, too. */
-bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out);
-void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
 /**
- * Elements of an array, row-major: where they are, if they lie so in the host's memory, else copied
- * to h, which is freed as above. NULL: recorded.
+ * Elements of an array, row-major in the host's memory, until the scope ends: where they are, if
+ * they lie so.  NULL: recorded.
  */
-const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h);
+const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x);
+/** A copy of them, for the caller to write into. */
+void *cbx__host_copy(cbx_ctx *ctx, const cbx_array *x);
+/** Zeroed memory until the scope ends.  NULL: recorded, as no memory for what the format says. */
+void *cbx__scratch(cbx_ctx *ctx, const cbx_metric_function *m, size_t count, size_t size, const char *what, ...)
+    CBX_PRINTF(5, 6);
+/** A new array of the scope for the caller to fill. */
+cbx_array *cbx__fresh(cbx_ctx *ctx, const cbx_array_desc *d);
+/** n numbers as an array. */
+cbx_array *cbx__vector(cbx_ctx *ctx, size_t n, const double *v);
 
 /* ---- steps of formulas; w is call->weights ---- */
 
@@ -200,6 +201,8 @@ cbx_array *cbx__weighted_mean(cbx_ctx *ctx, const cbx_metric_call *call, const c
 cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** Whether sum(w (x - mean)^2) = squares, n = sum(w), may come of equal numbers, whose mean was
  * rounded: a boolean. */
+/** False, recorded, where operand i, a matrix or a stack of them, is not square. */
+bool cbx__metric_square(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x);
 cbx_array *cbx__is_constant(cbx_ctx *ctx, const cbx_array *n, const cbx_array *mean, const cbx_array *squares);
 /** a / b, and value where b is 0: without a NaN in the gradient. */
 cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
+#include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
 
 /* A matrix of n by n numbers, or one of a stack. */
@@ -65,23 +66,21 @@ static bool is_symmetric(cbx_ctx *ctx, const matrix *m)
                         cbx_format_double(x[j * m->n + i], b));
 }
 
+bool cbx__metric_square(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const size_t rows = cbx_array_dim(x, cbx_array_ndim(x) - 2), columns = cbx_array_dim(x, cbx_array_ndim(x) - 1);
+
+    return rows == columns || cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", m->name,
+                                           m->operands[i].name, rows, columns);
+}
+
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
 {
     const cbx_array *x = call->in[i];
     matrix m = { .metric = call->metric, .name = call->metric->operands[i].name, .n = cbx_array_dim(x, 0) };
-    cbx__host h = { 0 };
-    bool fine;
 
-    if (m.n != cbx_array_dim(x, 1)) {
-        cbx__metric_refuse(ctx, call, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", m.name, m.n,
-                           cbx_array_dim(x, 1));
-        return false;
-    }
-    if (!cbx__metric_has_data(ctx, call)) return true;
-    m.x = cbx__host_view(ctx, x, &h);
-    fine = m.x && is_symmetric(ctx, &m);
-    cbx__host_free(ctx, &h);
-    return fine;
+    if (!cbx__metric_square(ctx, call->metric, i, x)) return false;
+    return !cbx__metric_has_data(ctx, call) || ((m.x = cbx__host_view(ctx, x)) && is_symmetric(ctx, &m));
 }
 
 /* Whether the determinants of one and two rows are not negative, but for rounding. */
@@ -150,33 +149,25 @@ bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t
 {
     const int rank = cbx_array_ndim(x);
     const size_t n = cbx_array_dim(x, rank - 1), count = rank > 2 ? cbx_array_dim(x, 0) : 1;
-    const size_t bytes = n * (definiteness == CBX__SYMMETRIC ? 1 : n) * sizeof(double);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t mark = cbx__mark(ctx), numbers = n * (definiteness == CBX__SYMMETRIC ? 1 : n);
     matrix m = {
         .metric = metric, .name = metric->operands[i].name, .kept = kept, .stack = rank > 2 ? x : NULL, .n = n
     };
-    double *scratch = NULL;
-    const double *v = NULL;
-    cbx__host h = { 0 };
+    double *scratch;
+    const double *v;
     bool fine;
 
-    if (cbx_array_dim(x, rank - 2) != n)
-        return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", metric->name, m.name,
-                            cbx_array_dim(x, rank - 2), n);
-    scratch = cbx_mem_alloc(al, bytes);
-    if (scratch)
-        v = cbx__host_view(ctx, cbx_astype(ctx, x, CBX_F64), &h);
-    else
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for a factor of '%s'", metric->name, m.name);
-    fine = v != NULL;
+    if (!cbx__metric_square(ctx, metric, i, x)) return false;
+    scratch = cbx__scratch(ctx, metric, numbers, sizeof *scratch, "a factor of '%s'", m.name);
+    v = cbx__host_view(ctx, cbx_astype(ctx, x, CBX_F64));
+    fine = scratch && v;
     for (m.place = 0; fine && m.place < count; m.place++) {
         m.x = v + m.place * n * n;
         fine = is_symmetric(ctx, &m) &&
                (definiteness == CBX__SYMMETRIC ? has_minors(ctx, &m, scratch)
                                                : is_definite(ctx, &m, definiteness == CBX__DEFINITE, scratch));
     }
-    cbx__host_free(ctx, &h);
-    cbx_mem_free(al, scratch, bytes);
+    cbx__tidy_list(ctx, mark, 0, NULL);
     return fine;
 }
 

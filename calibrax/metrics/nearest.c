@@ -158,26 +158,22 @@ enum { TOGETHER = CBX__DISTANCES_TOGETHER, PIECE = 8 * TOGETHER /* points betwee
 
 /* Points in groups, the last of them filled with points at infinity; and which of them they are. */
 typedef struct groups {
-    const cbx_allocator *al;
-    size_t d, m, bytes;
+    size_t d, m;
     double *y;
 } groups;
 
-/* order: which point comes where; NULL: as they are.  False without memory. */
-static bool pack(const cbx_allocator *al, const double *y, size_t m, size_t d, const size_t *order, groups *out)
+static size_t grouped(size_t m) { return (m + PIECE - 1) / PIECE * PIECE; }
+
+/* memory: for the coordinates of grouped(m) points; order: which point comes where; NULL: as they
+ * are. */
+static groups pack(double *memory, const double *y, size_t m, size_t d, const size_t *order)
 {
-    const size_t count = (m + PIECE - 1) / PIECE * PIECE;
-
-    *out = (groups){ .al = al, .d = d, .m = m, .bytes = count * d * sizeof *y };
-    if (!(out->y = cbx_mem_alloc(al, out->bytes + 1))) return false;
-    for (size_t j = 0; j < count; j++)
+    for (size_t j = 0; j < grouped(m); j++)
         for (size_t k = 0; k < d; k++)
-            out->y[(j / TOGETHER * d + k) * TOGETHER + j % TOGETHER] = j < m ? y[(order ? order[j] : j) * d + k]
+            memory[(j / TOGETHER * d + k) * TOGETHER + j % TOGETHER] = j < m ? y[(order ? order[j] : j) * d + k]
                                                                              : INFINITY;
-    return true;
+    return (groups){ d, m, memory };
 }
-
-static void groups_free(groups *g) { cbx_mem_free(g->al, g->y, g->y ? g->bytes + 1 : 0); }
 
 /* Squared distances of x to points at .. at + PIECE - 1. */
 static void distances(const groups *g, const double *x, size_t at, double *out)
@@ -280,17 +276,6 @@ static void shuffle(size_t *order, size_t n)
     }
 }
 
-static bool by_comparison(const cbx_allocator *al, const double *x, size_t n, const double *y, size_t m, size_t d,
-                          int64_t *out)
-{
-    groups g;
-
-    if (!pack(al, y, m, d, NULL, &g)) return false;
-    for (size_t i = 0; i < n; i++) out[i] = (int64_t)compare_all(&g, x + i * d);
-    groups_free(&g);
-    return true;
-}
-
 /* NaN, or infinities: a distance that is NaN is least. */
 static size_t compare_specials(const double *x, const double *y, size_t m, size_t d)
 {
@@ -318,30 +303,6 @@ static void by_tree(tree *t, const double *x, size_t n, const double *y, size_t 
     }
 }
 
-/* False without memory. */
-static bool find_all(const cbx_allocator *al, const double *x, size_t n, const double *y, size_t m, size_t d,
-                     int64_t *out)
-{
-    tree t = { .d = d };
-    const size_t nodes = (4 * m / LEAF + 2) * sizeof *t.node, points = m * d * sizeof *y, at = m * sizeof *t.at;
-    bool fine;
-
-    if (!all_finite(x, n * d) || !all_finite(y, m * d)) {
-        for (size_t i = 0; i < n; i++) out[i] = (int64_t)compare_specials(x + i * d, y, m, d);
-        return true;
-    }
-    if (d > FLAT || m < (size_t)WORTH_IT << d) return by_comparison(al, x, n, y, m, d, out);
-    t.node = cbx_mem_alloc(al, nodes);
-    t.points = cbx_mem_alloc(al, points);
-    t.at = cbx_mem_alloc(al, at);
-    fine = t.node && t.points && t.at;
-    if (fine) by_tree(&t, x, n, y, m, out);
-    cbx_mem_free(al, t.node, nodes);
-    cbx_mem_free(al, t.points, points);
-    cbx_mem_free(al, t.at, at);
-    return fine;
-}
-
 /* ---- over arrays ---- */
 
 static cbx_array *traced(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
@@ -356,21 +317,30 @@ static cbx_array *traced(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
 cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
 {
     const size_t n = cbx_array_dim(x, 0), m = cbx_array_dim(y, 0), d = cbx_array_dim(x, 1);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__host a = { 0 }, b = { 0 };
-    cbx_array *out = cbx__array_failed();
+    const double *a, *b;
+    cbx_array *out;
     int64_t *which;
+    double *memory;
+    tree t = { .d = d };
 
     if (!cbx__metric_has_data(ctx, call)) return traced(ctx, x, y);
-    which = cbx_mem_calloc(al, n, sizeof *which);
-    if (which && cbx__host_read(ctx, x, &a) && cbx__host_read(ctx, y, &b) &&
-        find_all(al, a.data, n, b.data, m, d, which))
-        out = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_I64, .ndim = 1, .shape = { n } }, which);
-    else
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the nearest of %zu points", call->metric->name, n);
-    cbx__host_free(ctx, &a);
-    cbx__host_free(ctx, &b);
-    cbx_mem_free(al, which, n * sizeof *which);
+    a = cbx__host_view(ctx, x);
+    b = cbx__host_view(ctx, y);
+    out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_I64, 1, { n } });
+    memory = cbx__scratch(ctx, call->metric, grouped(m) * d, sizeof *memory, "the nearest of %zu points", n);
+    if (!a || !b || !memory || cbx_array_is_failed(out)) return cbx__array_failed();
+    which = cbx_array_data_mut(out);
+    if (!all_finite(a, n * d) || !all_finite(b, m * d)) {
+        for (size_t i = 0; i < n; i++) which[i] = (int64_t)compare_specials(a + i * d, b, m, d);
+    } else if (d > FLAT || m < (size_t)WORTH_IT << d) {
+        const groups g = pack(memory, b, m, d, NULL);
+        for (size_t i = 0; i < n; i++) which[i] = (int64_t)compare_all(&g, a + i * d);
+    } else {
+        t.points = memory;
+        t.node = cbx__scratch(ctx, call->metric, 4 * m / LEAF + 2, sizeof *t.node, "the nearest of %zu points", n);
+        t.at = cbx__scratch(ctx, call->metric, m, sizeof *t.at, "the nearest of %zu points", n);
+        if (t.node && t.at) by_tree(&t, a, n, b, m, which);
+    }
     return out;
 }
 
@@ -383,139 +353,87 @@ cbx_array *cbx__nearest_distance(cbx_ctx *ctx, const cbx_metric_call *call, cons
 
 /* ---- what metrics ask of all distances; with data that is finite ---- */
 
-/* The operands of the questions below. */
+/* The operands of the questions below, the second one in groups, and memory for the answers. */
 typedef struct sets {
-    cbx__host x, y;
-    size_t n, m, d;
+    const double *x;
+    groups y;
+    size_t n;
+    double *out;
+    size_t *order; /* random ones of both */
 } sets;
 
-/* False: recorded, or not for here. */
-static bool read_sets(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y, sets *out)
+/* out: numbers of memory.  False: not for here; recorded where it is a failure. */
+static bool read_sets(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y, size_t out,
+                      bool shuffled, sets *s)
 {
-    *out = (sets){ .n = cbx_array_dim(x, 0), .m = cbx_array_dim(y, 0), .d = cbx_array_dim(x, 1) };
-    if (!cbx__metric_has_data(ctx, call) || !cbx__host_read(ctx, x, &out->x) || !cbx__host_read(ctx, y, &out->y))
-        return false;
-    return all_finite(out->x.data, out->n * out->d) && all_finite(out->y.data, out->m * out->d);
-}
+    const size_t n = cbx_array_dim(x, 0), m = cbx_array_dim(y, 0), d = cbx_array_dim(x, 1);
+    const double *from;
+    double *memory;
 
-static void sets_free(cbx_ctx *ctx, sets *s)
-{
-    cbx__host_free(ctx, &s->x);
-    cbx__host_free(ctx, &s->y);
-}
-
-static cbx_array *no_memory(cbx_ctx *ctx, const cbx_metric_call *call, const sets *s)
-{
-    return cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the distances of %zu and %zu points", call->metric->name,
-                       s->n, s->m);
-}
-
-static cbx_array *vector_of(cbx_ctx *ctx, const double *v, size_t n)
-{
-    return cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { n } }, v);
+    *s = (sets){ .n = n };
+    if (!cbx__metric_has_data(ctx, call)) return false;
+    s->x = cbx__host_view(ctx, x);
+    from = cbx__host_view(ctx, y);
+    if (!s->x || !from || !all_finite(s->x, n * d) || !all_finite(from, m * d)) return false;
+    memory = cbx__scratch(ctx, call->metric, grouped(m) * d + out, sizeof *memory,
+                          "the distances of %zu and %zu points", n, m);
+    s->order = cbx__scratch(ctx, call->metric, shuffled ? n + m : 0, sizeof *s->order,
+                            "the distances of %zu and %zu points", n, m);
+    if (!memory || !s->order) return false;
+    if (shuffled) shuffle(s->order, n);
+    if (shuffled) shuffle(s->order + n, m);
+    s->y = pack(memory, from, m, d, shuffled ? s->order + n : NULL);
+    s->out = memory + grouped(m) * d;
+    return true;
 }
 
 cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y, size_t k)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array *result = NULL;
-    groups g = { 0 };
     sets s;
 
-    if (read_sets(ctx, call, x, y, &s)) {
-        double *out = cbx_mem_calloc(al, s.n + k + 1, sizeof *out);
-        if (out && pack(al, s.y.data, s.m, s.d, NULL, &g)) {
-            for (size_t i = 0; i < s.n; i++) out[i] = kth_of_all(&g, (const double *)s.x.data + i * s.d, k, out + s.n);
-            result = vector_of(ctx, out, s.n);
-            groups_free(&g);
-        } else {
-            result = no_memory(ctx, call, &s);
-        }
-        cbx_mem_free(al, out, (s.n + k + 1) * sizeof *out);
-    }
-    sets_free(ctx, &s);
-    return result;
+    if (!read_sets(ctx, call, x, y, cbx_array_dim(x, 0) + k + 1, false, &s)) return NULL;
+    for (size_t i = 0; i < s.n; i++) s.out[i] = kth_of_all(&s.y, s.x + i * s.y.d, k, s.out + s.n);
+    return cbx__vector(ctx, s.n, s.out);
 }
 
 cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                                const cbx_array *squares)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array *result = NULL;
-    cbx__host r = { 0 };
-    groups g = { 0 };
+    const double *r;
     sets s;
 
-    if (read_sets(ctx, call, x, y, &s) && cbx__host_read(ctx, squares, &r)) {
-        double *out = cbx_mem_calloc(al, s.n, sizeof *out);
-        if (out && pack(al, s.y.data, s.m, s.d, NULL, &g)) {
-            for (size_t i = 0; i < s.n; i++) out[i] = (double)covering(&g, (const double *)s.x.data + i * s.d, r.data);
-            result = vector_of(ctx, out, s.n);
-            groups_free(&g);
-        } else {
-            result = no_memory(ctx, call, &s);
-        }
-        cbx_mem_free(al, out, s.n * sizeof *out);
-    }
-    cbx__host_free(ctx, &r);
-    sets_free(ctx, &s);
-    return result;
+    if (!read_sets(ctx, call, x, y, cbx_array_dim(x, 0), false, &s)) return NULL;
+    r = cbx__host_view(ctx, squares);
+    for (size_t i = 0; r && i < s.n; i++) s.out[i] = (double)covering(&s.y, s.x + i * s.y.d, r);
+    return cbx__vector(ctx, s.n, s.out);
 }
 
 cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx__loop root = cbx__loops_get()->unary(CBX_PRIM_SQRT, CBX_F64);
-    const size_t n = cbx_array_dim(x, 0), bytes = (n + PIECE) * sizeof(double);
-    const cbx_array_desc d = { .dtype = CBX_F64, .ndim = sums ? 1 : 2, .shape = { n, n } };
-    cbx_array *result = NULL;
-    groups g = { .al = al };
+    const size_t n = cbx_array_dim(x, 0);
+    cbx_array *result;
+    double *out;
     sets s;
 
-    if (read_sets(ctx, call, x, x, &s)) {
-        double *row = cbx_mem_alloc(al, bytes);
-        if (!row || !pack(al, s.y.data, n, s.d, NULL, &g)) {
-            result = no_memory(ctx, call, &s);
-        } else if (cbx_array_create(ctx, &d, &result, cbx__sticky(ctx))) {
-            result = cbx__array_failed();
-        } else {
-            double *out = cbx_array_data_mut(result = cbx_scope_hold(ctx, result));
-            for (size_t i = 0; i < n; i++) {
-                double *to = sums ? row : out + i * n;
-                for (size_t j = 0; j < n; j += PIECE) distances(&g, (const double *)s.x.data + i * s.d, j, row + j);
-                root(n, (char *[]){ (char *)to, (char *)row }, (const ptrdiff_t[]){ sizeof *to, sizeof *row });
-                for (size_t j = 0; j < n && divisor != 1; j++) to[j] /= divisor;
-                if (sums) out[i] = 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(row, n);
-            }
-        }
-        groups_free(&g);
-        cbx_mem_free(al, row, bytes);
+    if (!read_sets(ctx, call, x, x, n + PIECE, false, &s)) return NULL;
+    result = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, sums ? 1 : 2, { n, n } });
+    if (cbx_array_is_failed(result)) return result;
+    out = cbx_array_data_mut(result);
+    for (size_t i = 0; i < n; i++) {
+        double *row = s.out, *to = sums ? row : out + i * n;
+        for (size_t j = 0; j < n; j += PIECE) distances(&s.y, s.x + i * s.y.d, j, row + j);
+        root(n, (char *[]){ (char *)to, (char *)row }, (const ptrdiff_t[]){ sizeof *to, sizeof *row });
+        for (size_t j = 0; j < n && divisor != 1; j++) to[j] /= divisor;
+        if (sums) out[i] = 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(row, n);
     }
-    sets_free(ctx, &s);
     return result;
 }
 
 cbx_array *cbx__farthest_nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array *result = NULL;
-    groups g = { 0 };
     sets s;
 
-    if (read_sets(ctx, call, x, y, &s)) {
-        size_t *order = cbx_mem_calloc(al, s.n + s.m, sizeof *order);
-        if (order) {
-            shuffle(order, s.n);
-            shuffle(order + s.n, s.m);
-        }
-        if (order && pack(al, s.y.data, s.m, s.d, order + s.n, &g)) {
-            result = cbx__number(ctx, sqrt(farthest(&g, s.x.data, order, s.n)));
-            groups_free(&g);
-        } else {
-            result = no_memory(ctx, call, &s);
-        }
-        cbx_mem_free(al, order, (s.n + s.m) * sizeof *order);
-    }
-    sets_free(ctx, &s);
-    return result ? result : cbx_max(ctx, cbx__nearest_distance(ctx, call, x, y), NULL);
+    if (!read_sets(ctx, call, x, y, 0, true, &s)) return cbx_max(ctx, cbx__nearest_distance(ctx, call, x, y), NULL);
+    return cbx__number(ctx, sqrt(farthest(&s.y, s.x, s.order, s.n)));
 }

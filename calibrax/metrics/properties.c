@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/draw.h"
 
 typedef struct trial {
@@ -382,19 +384,17 @@ static cbx_status changed(const trial *t, const change *how, size_t i, cbx_array
 {
     const cbx_array_desc *d = cbx_array_get_desc(x);
     const size_t n = cbx_array_count(x), rows = d->ndim ? d->shape[0] : 1;
-    const size_t bytes = (2 * n + rows * rows) * sizeof(double);
     const cbx_operand_kind kind = t->m->operands[i].kind;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(t->ctx));
     double *v;
-    cbx_status st;
 
     if (!(how->accepts >> kind & 1) || is_apart(t->m, i)) return *out = cbx_array_ref(x), CBX_OK;
-    if (!(v = cbx_mem_alloc(cbx_ctx_allocator(t->ctx), bytes))) return cbx_fail_nomem(t->err, "changed operands");
+    v = cbx_arena_calloc(&arena, 2 * n + rows * rows, sizeof *v);
+    if (!v) return cbx_fail_nomem(t->err, "changed operands");
     for (size_t k = 0; k < n; k++) v[k] = cbx__metric_element(x, k);
     how->apply(
         &(operand){ kind, cbx_metric_operand_items(t->m, i) == CBX_ITEMS_PAIRS, i, d, v, n, v + n, own, &common });
-    st = cbx__draw_array(t->ctx, d->ndim, d->shape, v, d->dtype == CBX_I64, out, t->err);
-    cbx_mem_free(cbx_ctx_allocator(t->ctx), v, bytes);
-    return st;
+    return cbx__draw_array(t->ctx, d->ndim, d->shape, v, d->dtype == CBX_I64, out, t->err);
 }
 
 static cbx_status try_change(trial *t, const change *how)

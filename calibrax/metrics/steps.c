@@ -1,6 +1,9 @@
 /* Steps that the formulas of metrics are written in. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "calibrax/array/ops_internal.h"
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
 
@@ -71,52 +74,61 @@ bool cbx__differ(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
            cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, a, b), NULL), 0) == 0;
 }
 
-bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out)
+const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x)
 {
-    cbx_err err = CBX_ERR_INIT;
-
-    if (cbx_ctx_pending(ctx, NULL)) return false;
-    out->bytes = cbx_array_bytes(x) + 1;
-    out->data = cbx_mem_alloc(cbx_ctx_allocator(ctx), out->bytes);
-    if (!out->data)
-        cbx_fail_nomem(&err, "the elements of an operand");
-    else
-        cbx_array_read(x, out->data, out->bytes - 1, &err);
-    if (err.status) cbx__refuse(ctx, err.status, "%s", err.message);
-    return !err.status;
-}
-
-const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
-{
+    x = cbx__packed(ctx, cbx_to_device(ctx, x, (cbx_device_id){ CBX_DEVICE_CPU, 0 }));
     if (cbx_ctx_pending(ctx, NULL)) return NULL;
-    if (cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU) return cbx_array_data(x);
-    return cbx__host_read(ctx, x, h) ? h->data : NULL;
+    return cbx_array_count(x) ? cbx_array_data(x) : x; /* no elements may be at NULL */
 }
 
-void cbx__host_free(cbx_ctx *ctx, cbx__host *h)
+void *cbx__host_copy(cbx_ctx *ctx, const cbx_array *x)
 {
-    cbx_mem_free(cbx_ctx_allocator(ctx), h->data, h->bytes);
-    *h = (cbx__host){ 0 };
+    cbx_array *copy = cbx_copy(ctx, cbx_to_device(ctx, x, (cbx_device_id){ CBX_DEVICE_CPU, 0 }));
+    return cbx_ctx_pending(ctx, NULL) ? NULL : cbx_array_data_mut(copy);
+}
+
+void *cbx__scratch(cbx_ctx *ctx, const cbx_metric_function *m, size_t count, size_t size, const char *what, ...)
+{
+    cbx_array *a = NULL;
+    char text[128];
+    size_t bytes;
+    va_list args;
+
+    if (!__builtin_mul_overflow(count, size, &bytes) &&
+        !cbx_array_create(ctx, &(cbx_array_desc){ CBX_U8, 1, { bytes } }, &a, NULL))
+        a = cbx_scope_hold(ctx, a);
+    if (!cbx_array_is_failed(a)) return memset(cbx_array_data_mut(a), 0, bytes);
+    va_start(args, what);
+    vsnprintf(text, sizeof text, what, args);
+    va_end(args);
+    cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %s", m->name, text);
+    return NULL;
+}
+
+cbx_array *cbx__fresh(cbx_ctx *ctx, const cbx_array_desc *d)
+{
+    cbx_array *a;
+    return cbx_array_create(ctx, d, &a, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, a);
+}
+
+cbx_array *cbx__vector(cbx_ctx *ctx, size_t n, const double *v)
+{
+    return cbx_asarray(ctx, &(cbx_array_desc){ CBX_F64, 1, { n } }, v);
 }
 
 cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f)
 {
     enum { BLOCK = 1 << 17 };
     const size_t step = cost < BLOCK ? BLOCK / (cost ? cost : 1) : 1, blocks = (n + step - 1) / step;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx_array **list;
-    cbx_array *out;
 
     if (blocks <= 1 || !cbx__metric_has_data(ctx, call)) return f(ctx, call, 0, n);
-    if (!(list = cbx_mem_calloc(al, blocks, sizeof(cbx_array *))))
-        return cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", call->metric->name, n);
-    for (size_t i = 0; i < blocks; i++) {
+    list = cbx__scratch(ctx, call->metric, blocks, sizeof(cbx_array *), "%zu rows", n);
+    for (size_t i = 0; list && i < blocks; i++) {
         const size_t mark = cbx__mark(ctx), first = i * step;
         list[i] = cbx__tidy(ctx, mark, f(ctx, call, first, first + step < n ? first + step : n));
     }
-    out = cbx_concat(ctx, blocks, list, 0);
-    cbx_mem_free(al, list, blocks * sizeof(cbx_array *));
-    return out;
+    return list ? cbx_concat(ctx, blocks, list, 0) : cbx__array_failed();
 }
 
 cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)

@@ -71,28 +71,16 @@ static const char *next_word(const char **at, const char *end, size_t *length)
     return *length ? word : NULL;
 }
 
-static cbx_array *tokens(cbx_ctx *ctx, size_t n, const int64_t *numbers)
-{
-    return cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_I64, .ndim = 1, .shape = { n } }, numbers);
-}
-
 cbx_array *cbx_tokens_of_words(cbx_ctx *ctx, cbx_vocabulary *v, size_t n, const char *const *words)
 {
-    int64_t *numbers = cbx_mem_calloc(&v->al, n + 1, sizeof *numbers);
-    cbx_array *out = NULL;
+    cbx_array *out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_I64, 1, { n } });
 
-    for (size_t i = 0; numbers && i < n; i++) {
-        const size_t number = words[i] ? cbx_names_add(&v->words, words[i]) : 0;
-        if (!words[i] || number == CBX_NO_NAME) {
-            out = words[i] ? cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n)
-                           : cbx__refuse(ctx, CBX_EINVAL, "word %zu is NULL", i);
-            break;
-        }
-        numbers[i] = (int64_t)number;
+    for (size_t i = 0; !cbx_array_is_failed(out) && i < n; i++) {
+        if (!words[i]) return cbx__refuse(ctx, CBX_EINVAL, "word %zu is NULL", i);
+        const size_t number = cbx_names_add(&v->words, words[i]);
+        if (number == CBX_NO_NAME) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
+        ((int64_t *)cbx_array_data_mut(out))[i] = (int64_t)number;
     }
-    if (!numbers) out = cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
-    if (!out) out = tokens(ctx, n, numbers);
-    cbx_mem_free(&v->al, numbers, (n + 1) * sizeof *numbers);
     return out;
 }
 
@@ -113,12 +101,11 @@ cbx_array *cbx_tokens_of_text(cbx_ctx *ctx, cbx_vocabulary *v, const char *text)
 
 cbx_array *cbx_texts(cbx_ctx *ctx, size_t n, cbx_array *const *tokens)
 {
-    const cbx_array **rows;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    const cbx_array **rows = cbx_arena_calloc(&arena, n, sizeof *rows);
     size_t longest = 0;
-    cbx_array *out;
 
     if (n == 0) return cbx__refuse(ctx, CBX_EINVAL, "there must be at least one text");
-    rows = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *rows);
     if (!rows) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu texts", n);
     for (size_t i = 0; i < n; i++)
         if (!cbx_array_is_failed(tokens[i]) && cbx_array_count(tokens[i]) > longest)
@@ -127,7 +114,5 @@ cbx_array *cbx_texts(cbx_ctx *ctx, size_t n, cbx_array *const *tokens)
         const size_t before = 0, after = longest - (cbx_array_is_failed(tokens[i]) ? 0 : cbx_array_count(tokens[i]));
         rows[i] = cbx_pad(ctx, tokens[i], &before, &after, cbx_int(-1));
     }
-    out = cbx_stack(ctx, n, rows, 0);
-    cbx_mem_free(cbx_ctx_allocator(ctx), rows, n * sizeof *rows);
-    return out;
+    return cbx_stack(ctx, n, rows, 0);
 }

@@ -72,13 +72,11 @@ static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t bins = (size_t)c->parameters[FFT_SIZE] / 2 + 1, mels = (size_t)c->parameters[NUM_MELS];
     const double rate = c->parameters[SAMPLE_RATE], step = mel_of_hz(rate / 2) / (double)(mels + 1);
-    const cbx_array_desc d = { .dtype = CBX_F64, .ndim = 2, .shape = { bins, mels } };
-    double *w = cbx_mem_calloc(cbx_ctx_allocator(ctx), bins * mels, sizeof *w);
-    cbx_array *out;
+    cbx_array *out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, 2, { bins, mels } });
 
-    if (!w) return cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu filters", c->metric->name, mels);
-    for (size_t m = 0; m < mels; m++) {
+    for (size_t m = 0; !cbx_array_is_failed(out) && m < mels; m++) {
         const double low = hz_of_mel(step * (double)m), centre = hz_of_mel(step * (double)(m + 1));
+        double *w = cbx_array_data_mut(out);
         const double high = hz_of_mel(step * (double)(m + 2));
         for (size_t k = 0; k < bins; k++) {
             const double hz = rate * (double)k / c->parameters[FFT_SIZE];
@@ -86,8 +84,6 @@ static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
             w[k * mels + m] = fmax(0, fmin(up, down)) * 2 / (high - low);
         }
     }
-    out = cbx_asarray(ctx, &d, w);
-    cbx_mem_free(cbx_ctx_allocator(ctx), w, bins * mels * sizeof *w);
     return out;
 }
 

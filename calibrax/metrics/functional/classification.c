@@ -210,19 +210,17 @@ static void softmax_losses(const double *x, const int64_t *labels, size_t rows, 
 
 /* Some rows at a time, with the bits of the steps below: nothing of the size of the operand is
  * stored. */
-static bool softmax_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *labels,
-                         size_t n, size_t k, void *out)
+static void softmax_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x, const void *labels, size_t n,
+                         size_t k, void *out)
 {
     enum { BLOCK = 2048 }; /* numbers */
-    const size_t block = k < BLOCK ? BLOCK / k : 1, bytes = 2 * block * k * sizeof(double);
-    double *work = cbx_mem_alloc(al, bytes);
+    const size_t block = k < BLOCK ? BLOCK / k : 1;
+    double *work = cbx__scratch(ctx, c->metric, 2 * block * k, sizeof *work, "rows of %zu numbers", k);
 
     (void)c;
     for (size_t at = 0; work && at < n; at += block)
         softmax_losses(x + at * k, (const int64_t *)labels + at, n - at < block ? n - at : block, k, work,
                        (double *)out + at);
-    cbx_mem_free(al, work, bytes);
-    return work != NULL;
 }
 
 static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -307,7 +305,7 @@ CBX__METRIC_TABLE(classification,
       .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
       .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
-    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself),
+    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself, 0),
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .notes = "Rows are targets, columns predictions; others have it transposed. Without num_classes its size is that of the largest label in the call: give num_classes to compare or add batches.",
       .source = "scikit-learn confusion_matrix", .example = "[0, 2, 1, 1], [0, 1, 2, 1]" },

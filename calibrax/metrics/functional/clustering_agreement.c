@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/scope_internal.h"
+#include "calibrax/base/list.h"
 #include "calibrax/metrics/functional/counts.h"
 
 /*
@@ -207,16 +208,10 @@ typedef struct margins {
     size_t n;
 } margins;
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of n sums in value, sorted and joined in place; those of 0 are left out. */
 static void join_equal(margins *m, size_t n)
 {
-    qsort(m->value, n, sizeof *m->value, ascending);
+    qsort(m->value, n, sizeof *m->value, cbx_compare_doubles);
     m->n = 0;
     for (size_t i = 0; i < n; i++) {
         if (m->value[i] <= 0) continue;
@@ -266,28 +261,17 @@ static double expected_information(double n, const margins *rows, const margins 
 }
 
 /* The expectation over all labellings with these margins (Vinh, Epps & Bailey 2010). */
-static bool expectation(cbx_ctx *ctx, const table *t, double *out)
+static double expectation(cbx_ctx *ctx, const cbx_metric_call *c, const table *t)
 {
-    cbx__host actual = { 0 }, predicted = { 0 };
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const size_t k = cbx_array_count(t->actual); /* of cells both have one for each, too */
-    double *times = NULL;
-    bool fine = cbx__host_read(ctx, t->actual, &actual) && cbx__host_read(ctx, t->predicted, &predicted);
+    double *times = cbx__scratch(ctx, c->metric, 2 * k, sizeof *times, "the sums of %zu classes", k);
+    margins rows = { cbx__host_copy(ctx, t->actual), times, 0 };
+    margins columns = { cbx__host_copy(ctx, t->predicted), times + k, 0 };
 
-    if (fine && !(times = cbx_mem_calloc(al, 2 * k, sizeof *times))) {
-        cbx__refuse(ctx, CBX_ENOMEM, "no memory for the sums of %zu classes", k);
-        fine = false;
-    }
-    if (fine) {
-        margins rows = { actual.data, times, 0 }, columns = { predicted.data, times + k, 0 };
-        join_equal(&rows, k);
-        join_equal(&columns, k);
-        *out = expected_information(cbx__metric_element(t->total, 0), &rows, &columns);
-    }
-    if (times) cbx_mem_free(al, times, 2 * k * sizeof *times);
-    cbx__host_free(ctx, &actual);
-    cbx__host_free(ctx, &predicted);
-    return fine;
+    if (!times || !rows.value || !columns.value) return NAN;
+    join_equal(&rows, k);
+    join_equal(&columns, k);
+    return expected_information(cbx__metric_element(t->total, 0), &rows, &columns);
 }
 
 static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
@@ -296,9 +280,8 @@ static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_cal
     const information i = information_of(ctx, &t);
     const double h = cbx__metric_element(average(ctx, c, &i), 0), mutual = cbx__metric_element(i.mutual, 0);
     const double ha = cbx__metric_element(i.actual, 0), hp = cbx__metric_element(i.predicted, 0);
-    double chance = 0;
+    const double chance = cbx_ctx_pending(ctx, NULL) ? NAN : expectation(ctx, c, &t);
 
-    if (cbx_ctx_pending(ctx, NULL) || !expectation(ctx, &t, &chance)) return cbx__array_failed();
     if (ha == 0 || hp == 0) return cbx__number(ctx, ha == hp);
     if (fabs(h - chance) <= 0x1p-44 * h) return cbx__number(ctx, 1); /* items have a label each */
     return cbx__number(ctx, (mutual - chance) / (h - chance));

@@ -19,24 +19,21 @@ typedef struct clusters {
 static cbx_array *squares_of(cbx_ctx *ctx, const cbx_metric_call *c, const clusters *s)
 {
     const size_t n = cbx_array_dim(c->in[0], 0), d = cbx_array_dim(c->in[0], 1);
-    const cbx_array_desc each = { CBX_F64, 1, { n } };
-    cbx__host h = { 0 };
     const int64_t *label;
-    cbx_array *r = NULL;
+    cbx_array *r;
 
     if (!cbx__rows_are_here(ctx, c) || d > CBX__LEAF) {
         r = cbx_subtract(ctx, s->points, cbx_take(ctx, s->centre, c->in[1], 0));
         return cbx_sum(ctx, cbx_square(ctx, r), CBX_AXIS(1));
     }
-    label = cbx__host_view(ctx, c->in[1], &h);
-    if (label && !cbx_array_create(ctx, &each, &r, cbx__sticky(ctx))) {
+    label = cbx__host_view(ctx, c->in[1]);
+    r = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, 1, { n } });
+    if (label && !cbx_array_is_failed(r)) {
         const double *x = cbx_array_data(s->points), *centre = cbx_array_data(s->centre);
         double *out = cbx_array_data_mut(r);
         for (size_t i = 0; i < n; i++) out[i] = cbx__row_squares(x + i * d, centre + (size_t)label[i] * d, d);
-        r = cbx_scope_hold(ctx, r);
     }
-    cbx__host_free(ctx, &h);
-    return r ? r : cbx__array_failed();
+    return r;
 }
 
 static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -196,32 +193,18 @@ static double mean_silhouette(sorted_points *s)
 
 static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     sorted_points s = { .n = cbx_array_dim(c->in[0], 0), .d = cbx_array_dim(c->in[0], 1), .k = cbx__num_classes(c) };
-    cbx__host rows = { 0 }, labels = { 0 };
-    double mean = NAN;
+    const double *rows = cbx__host_view(ctx, c->in[0]);
+    const int64_t *labels = cbx__host_view(ctx, c->in[1]);
 
-    if (cbx__host_read(ctx, c->in[0], &rows) && cbx__host_read(ctx, c->in[1], &labels)) {
-        s.x = cbx_mem_calloc(al, s.n * s.d, sizeof *s.x);
-        s.start = cbx_mem_calloc(al, s.k + 1, sizeof *s.start);
-        s.label = cbx_mem_calloc(al, s.n, sizeof *s.label);
-        s.place = cbx_mem_calloc(al, s.n, sizeof *s.place);
-        s.each = cbx_mem_calloc(al, s.n, sizeof *s.each);
-        if (s.x && s.start && s.label && s.place && s.each) {
-            sort_points(&s, rows.data, labels.data);
-            mean = mean_silhouette(&s);
-        } else {
-            cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu points", c->metric->name, s.n);
-        }
-    }
-    cbx_mem_free(al, s.each, s.n * sizeof *s.each);
-    cbx_mem_free(al, s.place, s.n * sizeof *s.place);
-    cbx_mem_free(al, s.label, s.n * sizeof *s.label);
-    cbx_mem_free(al, s.start, (s.k + 1) * sizeof *s.start);
-    cbx_mem_free(al, s.x, s.n * s.d * sizeof *s.x);
-    cbx__host_free(ctx, &labels);
-    cbx__host_free(ctx, &rows);
-    return cbx__number(ctx, mean);
+    s.x = cbx__scratch(ctx, c->metric, s.n * (s.d + 1), sizeof *s.x, "%zu points", s.n);
+    s.place = cbx__scratch(ctx, c->metric, 2 * s.n + s.k + 1, sizeof *s.place, "%zu points", s.n);
+    if (!rows || !labels || !s.x || !s.place) return cbx__array_failed();
+    s.each = s.x + s.n * s.d;
+    s.label = s.place + s.n;
+    s.start = s.label + s.n;
+    sort_points(&s, rows, labels);
+    return cbx__number(ctx, mean_silhouette(&s));
 }
 
 /* What blocks of points are compared with: all points, their labels, and the sizes of the

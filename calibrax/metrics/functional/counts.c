@@ -13,27 +13,16 @@ static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const c
 {
     enum { SMALL = 1 << 10 };
     const size_t n = cbx_array_count(a), size = rows * columns, copies = size <= SMALL ? 4 : 1;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    uint64_t *counts = cbx_mem_calloc(al, size * copies, sizeof *counts);
-    cbx__host ha = { 0 }, hb = { 0 };
-    const int64_t *x = cbx__host_view(ctx, a, &ha), *y = cbx__host_view(ctx, b, &hb);
-    cbx_array *out;
+    uint64_t *counts = cbx__scratch(ctx, call->metric, size * copies, sizeof *counts,
+                                    "the counts of %zu pairs of labels", size);
+    const int64_t *x = cbx__host_view(ctx, a), *y = cbx__host_view(ctx, b);
 
-    if (!counts || !x || !y) {
-        out = cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the counts of %zu pairs of labels", call->metric->name,
-                          size);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            if ((uint64_t)x[i] < rows && (uint64_t)y[i] < columns)
-                counts[(i & (copies - 1)) * size + (size_t)x[i] * columns + (size_t)y[i]]++;
-        for (size_t i = size; i < size * copies; i++) counts[i % size] += counts[i];
-        const cbx_array_desc d = { .dtype = CBX_U64, .ndim = 2, .shape = { rows, columns } };
-        out = cbx_astype(ctx, cbx_asarray(ctx, &d, counts), CBX_F64);
-    }
-    cbx__host_free(ctx, &ha);
-    cbx__host_free(ctx, &hb);
-    cbx_mem_free(al, counts, size * copies * sizeof *counts);
-    return out;
+    if (!counts || !x || !y) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++)
+        if ((uint64_t)x[i] < rows && (uint64_t)y[i] < columns)
+            counts[(i & (copies - 1)) * size + (size_t)x[i] * columns + (size_t)y[i]]++;
+    for (size_t i = size; i < size * copies; i++) counts[i % size] += counts[i];
+    return cbx_astype(ctx, cbx_asarray(ctx, &(cbx_array_desc){ CBX_U64, 2, { rows, columns } }, counts), CBX_F64);
 }
 
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,

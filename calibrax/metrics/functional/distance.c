@@ -42,12 +42,11 @@ static bool in_rows(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* Defines the loop `rows` of of_row(x, y, d). */
 #define OF_ROWS(rows, of_row)                                                                                          \
-    static bool rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,      \
-                     size_t d, void *out)                                                                              \
+    static void rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x, const void *y, size_t n, size_t d,       \
+                     void *out)                                                                                        \
     {                                                                                                                  \
-        (void)al, (void)c;                                                                                             \
+        (void)ctx, (void)c;                                                                                            \
         for (size_t i = 0; i < n; i++) ((double *)out)[i] = of_row(x + i * d, (const double *)y + i * d, d);           \
-        return true;                                                                                                   \
     }
 
 /* ---- cosine ---- */

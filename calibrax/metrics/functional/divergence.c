@@ -153,7 +153,7 @@ cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
             return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have one axis, not %d",
                                       c->metric->operands[2 + i].name, cbx_array_ndim(w[i]));
     if (w[0] || w[1]) return weighted_area(ctx, c->in[0], c->in[1], w[0], w[1]);
-    return cbx__quantile_gap(ctx, c->in[0], c->in[1], 1);
+    return cbx__quantile_gap(ctx, c->metric, c->in[0], c->in[1], 1);
 }
 
 /* The largest gap between the distribution functions of two sorted samples. */
@@ -174,19 +174,16 @@ static double largest_gap(const double *x, size_t n, const double *y, size_t m)
 static cbx_array *kolmogorov_smirnov(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x = c->in[0], *y = c->in[1], *at;
-    cbx__host a = { 0 }, b = { 0 };
-    cbx_array *out = cbx__array_failed();
+    const double *a, *b;
 
     if (!cbx__metric_has_data(ctx, c)) {
         at = cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0);
         at = cbx_subtract(ctx, share_below(ctx, x, NULL, at), share_below(ctx, y, NULL, at));
         return cbx_max(ctx, cbx_abs(ctx, at), NULL);
     }
-    if (cbx__host_read(ctx, cbx_sort(ctx, x, 0, false), &a) && cbx__host_read(ctx, cbx_sort(ctx, y, 0, false), &b))
-        out = cbx__number(ctx, largest_gap(a.data, cbx_array_count(x), b.data, cbx_array_count(y)));
-    cbx__host_free(ctx, &a);
-    cbx__host_free(ctx, &b);
-    return out;
+    a = cbx__host_view(ctx, cbx_sort(ctx, x, 0, false));
+    b = cbx__host_view(ctx, cbx_sort(ctx, y, 0, false));
+    return a && b ? cbx__number(ctx, largest_gap(a, cbx_array_count(x), b, cbx_array_count(y))) : cbx__array_failed();
 }
 
 /* ---- of samples of points ---- */
@@ -259,8 +256,8 @@ static cbx_array *sliced_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t fir
 
     some = cbx_divide(ctx, some, cbx_sqrt(ctx, cbx_sum(ctx, cbx_square(ctx, some), CBX_AXIS_KEEP(1))));
     along = cbx_matrix_transpose(ctx, some);
-    return cbx__quantile_gap(ctx, cbx_matrix_product(ctx, c->in[0], along), cbx_matrix_product(ctx, c->in[1], along),
-                             c->parameters[ORDER]);
+    return cbx__quantile_gap(ctx, c->metric, cbx_matrix_product(ctx, c->in[0], along),
+                             cbx_matrix_product(ctx, c->in[1], along), c->parameters[ORDER]);
 }
 
 static cbx_array *sliced_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)

@@ -105,18 +105,17 @@ static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, con
 
 static bool has_nan(const double *x, size_t n) { return isnan(cbx__fold_get(cbx_isa_best())->run_max_f64(x, n)); }
 
-static bool rank_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
-                      size_t members, void *out)
+static void rank_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x, const void *y, size_t n, size_t members,
+                      void *out)
 {
     const double *target = y;
     const bool some = has_nan(x, n * members);
     int64_t *rank = out;
 
-    (void)al, (void)c;
+    (void)ctx, (void)c;
     cbx__count_below_get(cbx_isa_best())(x, target, n, members, rank);
     for (size_t i = 0; i < n; i++)
         if (isnan(target[i]) || (some && has_nan(x + i * members, members))) rank[i] = (int64_t)members + 1;
-    return true;
 }
 
 /* Numbers of members below; members + 1 where the target or a member is NaN. */
@@ -180,10 +179,10 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- probabilities ---- */
 
 /* Row by row, with the bits of the steps below. */
-static bool rps_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *p, const void *labels, size_t n,
+static void rps_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *p, const void *labels, size_t n,
                      size_t classes, void *out)
 {
-    double *square = cbx_mem_calloc(al, classes, sizeof *square);
+    double *square = cbx__scratch(ctx, c->metric, classes, sizeof *square, "rows of %zu numbers", classes);
 
     (void)c;
     for (size_t i = 0; square && i < n; i++, p += classes) {
@@ -195,8 +194,6 @@ static bool rps_rows(const cbx_allocator *al, const cbx_metric_call *c, const do
         }
         ((double *)out)[i] = cbx__row_sum(square, classes);
     }
-    cbx_mem_free(al, square, classes * sizeof *square);
-    return square != NULL;
 }
 
 /* Sums over classes of (cumulative probability - whether the label is not above)^2, of each

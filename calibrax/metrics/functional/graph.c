@@ -11,11 +11,7 @@ static bool fit(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, bool undirecte
     const size_t n = cbx_array_dim(x, 0);
     size_t at;
 
-    if (n != cbx_array_dim(x, 1)) {
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", c->metric->operands[i].name, n,
-                           cbx_array_dim(x, 1));
-        return false;
-    }
+    if (!cbx__metric_square(ctx, c->metric, i, x)) return false;
     if (!undirected || !cbx__metric_has_data(ctx, c)) return true;
     unequal = cbx_not_equal(ctx, x, cbx_matrix_transpose(ctx, x));
     if (cbx__metric_element(cbx_any(ctx, unequal, NULL), 0) == 0) return true;
@@ -136,22 +132,16 @@ static cbx_array *traced_components(cbx_ctx *ctx, const cbx_array *a, size_t n)
 
 static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t n = cbx_array_dim(c->in[0], 0), bytes = n * (2 * sizeof(size_t) + n * sizeof(double));
-    cbx_array *out = cbx__array_failed();
-    cbx__host a = { 0 };
-    double *work;
+    const size_t n = cbx_array_dim(c->in[0], 0);
+    cbx_array *out;
+    const double *a;
+    size_t *stack;
 
     if (!cbx__metric_has_data(ctx, c)) return traced_components(ctx, cbx_stop_gradient(ctx, c->in[0]), n);
-    work = cbx_mem_alloc(cbx_ctx_allocator(ctx), bytes);
-    if (work && cbx__host_read(ctx, c->in[0], &a)) {
-        size_t *stack = (size_t *)(work + n * n);
-        mark_components(a.data, n, stack, stack + n, work);
-        out = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 2, .shape = { n, n } }, work);
-    } else {
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu vertices", c->metric->name, n);
-    }
-    cbx__host_free(ctx, &a);
-    cbx_mem_free(cbx_ctx_allocator(ctx), work, bytes);
+    a = cbx__host_view(ctx, c->in[0]);
+    stack = cbx__scratch(ctx, c->metric, 2 * n, sizeof *stack, "%zu vertices", n);
+    out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, 2, { n, n } });
+    if (a && stack && !cbx_array_is_failed(out)) mark_components(a, n, stack, stack + n, cbx_array_data_mut(out));
     return out;
 }
 
@@ -213,22 +203,17 @@ static cbx_array *single_steps(cbx_ctx *ctx, const cbx_metric_call *c, size_t n)
 static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_fn step = { "paths through a vertex", through, NULL, 2, 1, NULL };
+    const size_t n = cbx_array_dim(c->in[0], 0);
     cbx_array *d, *out = cbx__array_failed();
-    cbx__host h = { 0 };
-    size_t n;
 
     if (!fit(ctx, c, 0, false)) return out;
-    n = cbx_array_dim(c->in[0], 0);
     d = single_steps(ctx, c, n);
     if (!cbx__metric_has_data(ctx, c)) {
         cbx_fori_loop(ctx, 0, (int64_t)n, &step, 1, &d, &out);
         return out;
     }
-    if (cbx__host_read(ctx, d, &h)) {
-        all_paths(h.data, n);
-        out = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 2, .shape = { n, n } }, h.data);
-    }
-    cbx__host_free(ctx, &h);
+    out = cbx_copy(ctx, d);
+    if (!cbx_ctx_pending(ctx, NULL)) all_paths(cbx_array_data_mut(out), n);
     return out;
 }
 

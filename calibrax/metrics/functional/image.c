@@ -125,8 +125,7 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'power_factors' must be a vector of at most %d, not %s",
                                   MAX_SCALES, cbx_array_desc_text(cbx_array_get_desc(powers), a, sizeof a));
     if (!large_enough(ctx, c, scales - 1)) return cbx__array_failed();
-    if (!powers)
-        powers = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { SCALES } }, published);
+    if (!powers) powers = cbx__vector(ctx, SCALES, published);
     for (size_t i = 0; i < scales; i++) {
         cbx_array *structure, *all;
         similarity(ctx, x, y, c->parameters, &structure, &all);

@@ -101,29 +101,22 @@ static double kth_largest(const double *x, size_t n, size_t k, double *heap)
 static cbx_array *hits_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = cbx_array_count(c->in[0]), k = c->parameters[0] < (double)n ? (size_t)c->parameters[0] : n;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double *heap = cbx_mem_calloc(al, k, sizeof *heap), best = 0, above = 0, ties = 0, tied = 0;
-    cbx__host hs = { 0 }, hg = { 0 };
-    const double *s = cbx__host_view(ctx, c->in[0], &hs), *grade = cbx__host_view(ctx, c->in[1], &hg);
+    double *heap = cbx__scratch(ctx, c->metric, k, sizeof *heap, "the best %zu items", k);
+    const double *s = cbx__host_view(ctx, c->in[0]), *grade = cbx__host_view(ctx, c->in[1]);
+    double best = 0, above = 0, ties = 0, tied = 0;
 
-    if (!heap) cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the best %zu items", c->metric->name, k);
-    if (heap && s && grade) {
-        const double bound = kth_largest(s, n, k, heap);
-        for (size_t i = 0; i < n; i++) {
-            if (s[i] < bound) continue;
-            const double relevant = grade[i] > 0;
-            const bool is_tie = s[i] == bound;
-            best += is_tie ? 0 : relevant;
-            above += !is_tie;
-            ties += is_tie;
-            tied += is_tie ? relevant : 0;
-        }
-        best += ((double)k - above) / ties * tied;
+    if (!heap || !s || !grade) return cbx__array_failed();
+    const double bound = kth_largest(s, n, k, heap);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] < bound) continue;
+        const double relevant = grade[i] > 0;
+        const bool is_tie = s[i] == bound;
+        best += is_tie ? 0 : relevant;
+        above += !is_tie;
+        ties += is_tie;
+        tied += is_tie ? relevant : 0;
     }
-    cbx__host_free(ctx, &hs);
-    cbx__host_free(ctx, &hg);
-    cbx_mem_free(al, heap, k * sizeof *heap);
-    return cbx__number(ctx, best);
+    return cbx__number(ctx, best + ((double)k - above) / ties * tied);
 }
 
 /* The expected number: of items that tie at place k a share counts. */
@@ -208,25 +201,17 @@ static cbx_array *reciprocal_rank(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *occurrences(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t catalog = cbx__num_classes(c), n = cbx_array_count(c->in[0]);
-    const cbx_array_desc flags = { .dtype = CBX_BOOL, .ndim = 1, .shape = { catalog } };
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__host items = { 0 };
-    const cbx_array *seen;
 
-    if (cbx__metric_has_data(ctx, c)) {
-        const int64_t *x = cbx__host_view(ctx, c->in[0], &items);
-        uint8_t *found = cbx_mem_calloc(al, catalog, sizeof *found);
-        for (size_t i = 0; x && found && i < n; i++)
-            if ((uint64_t)x[i] < catalog) found[x[i]] = 1;
-        seen = found ? cbx_asarray(ctx, &flags, found)
-                     : cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu items", c->metric->name, catalog);
-        cbx_mem_free(al, found, catalog * sizeof *found);
-        cbx__host_free(ctx, &items);
-    } else {
-        seen = cbx_bincount_size(ctx, cbx_flatten(ctx, c->in[0]), NULL, catalog);
-        seen = cbx_greater_scalar(ctx, seen, 0);
+    if (!cbx__metric_has_data(ctx, c)) {
+        const cbx_array *counts = cbx_bincount_size(ctx, cbx_flatten(ctx, c->in[0]), NULL, catalog);
+        return cbx_astype(ctx, cbx_greater_scalar(ctx, counts, 0), CBX_F64);
     }
-    return cbx_astype(ctx, seen, CBX_F64);
+    const int64_t *x = cbx__host_view(ctx, c->in[0]);
+    uint8_t *found = cbx__scratch(ctx, c->metric, catalog, sizeof *found, "%zu items", catalog);
+    if (!x || !found) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++)
+        if ((uint64_t)x[i] < catalog) found[x[i]] = 1;
+    return cbx_astype(ctx, cbx_asarray(ctx, &(cbx_array_desc){ CBX_BOOL, 1, { catalog } }, found), CBX_F64);
 }
 
 static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)

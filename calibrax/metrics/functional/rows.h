@@ -18,9 +18,9 @@ static inline bool cbx__rows_are_here(cbx_ctx *ctx, const cbx_metric_call *c)
            cbx_array_device(c->in[1]).kind == CBX_DEVICE_CPU;
 }
 
-/** Results of n rows of d numbers, at x, with what belongs to them at y.  False: no memory. */
-typedef bool cbx__rows_loop(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
-                            size_t d, void *out);
+/** Results of n rows of d numbers, at x, with what belongs to them at y. */
+typedef void cbx__rows_loop(cbx_ctx *ctx, const cbx_metric_call *c, const double *x, const void *y, size_t n, size_t d,
+                            void *out);
 /** The results of the rows of the first operand, an array of its shape without the last axis;
  * y: the second operand. */
 cbx_array *cbx__of_rows(cbx_ctx *ctx, const cbx_metric_call *c, cbx_dtype type, cbx__rows_loop *loop);

@@ -10,17 +10,15 @@ typedef struct meetings {
     cbx_array *x, *y, *width; /* places of both, and the length of the interval */
 } meetings;
 
-static meetings meet(cbx_ctx *ctx, size_t n, size_t m)
+static meetings meet(cbx_ctx *ctx, const cbx_metric_function *metric, size_t n, size_t m)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t capacity = n + m, size = capacity * sizeof(double);
     cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1 };
-    int64_t *x = cbx_mem_alloc(al, size), *y = cbx_mem_alloc(al, size);
-    double *width = cbx_mem_alloc(al, size), at = 0;
-    meetings out = { cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
+    int64_t *x = cbx__scratch(ctx, metric, 2 * (n + m), sizeof *x, "samples of %zu and %zu", n, m), *y = x + n + m;
+    double *width = cbx__scratch(ctx, metric, n + m, sizeof *width, "samples of %zu and %zu", n, m), at = 0;
     size_t i = 0, j = 0, k = 0;
 
-    while (x && y && width && i < n && j < m) {
+    if (!x || !width) return (meetings){ cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
+    while (i < n && j < m) {
         const double ends_x = (double)(i + 1) / (double)n, ends_y = (double)(j + 1) / (double)m;
         const double end_x = (double)(i + 1) * (double)m, end_y = (double)(j + 1) * (double)n;
         const double end = end_x < end_y ? ends_x : ends_y;
@@ -32,18 +30,7 @@ static meetings meet(cbx_ctx *ctx, size_t n, size_t m)
         j += end_y <= end_x;
     }
     d.shape[0] = k;
-    if (k) {
-        out.x = cbx_asarray(ctx, &d, x);
-        out.y = cbx_asarray(ctx, &d, y);
-        d.dtype = CBX_F64;
-        out.width = cbx_asarray(ctx, &d, width);
-    } else {
-        cbx__refuse(ctx, CBX_ENOMEM, "no memory for samples of %zu and %zu", n, m);
-    }
-    cbx_mem_free(al, x, size);
-    cbx_mem_free(al, y, size);
-    cbx_mem_free(al, width, size);
-    return out;
+    return (meetings){ cbx_asarray(ctx, &d, x), cbx_asarray(ctx, &d, y), cbx__vector(ctx, k, width) };
 }
 
 static cbx_array *power(cbx_ctx *ctx, const cbx_array *x, double p)
@@ -54,14 +41,15 @@ static cbx_array *power(cbx_ctx *ctx, const cbx_array *x, double p)
     return p == 2 ? cbx_square(ctx, x) : cbx_pow_scalar(ctx, distance, p);
 }
 
-cbx_array *cbx__quantile_gap(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, double p)
+cbx_array *cbx__quantile_gap(cbx_ctx *ctx, const cbx_metric_function *metric, const cbx_array *x, const cbx_array *y,
+                             double p)
 {
     const size_t n = cbx_array_dim(x, 0), m = cbx_array_dim(y, 0);
     const cbx_array *sorted_x = cbx_sort(ctx, x, 0, false), *sorted_y = cbx_sort(ctx, y, 0, false), *gap, *width;
     meetings k;
 
     if (n == m) return cbx_mean(ctx, power(ctx, cbx_subtract(ctx, sorted_x, sorted_y), p), CBX_AXIS(0));
-    k = meet(ctx, n, m);
+    k = meet(ctx, metric, n, m);
     gap = cbx_subtract(ctx, cbx_take(ctx, sorted_x, k.x, 0), cbx_take(ctx, sorted_y, k.y, 0));
     width = cbx_array_ndim(x) > 1 ? cbx_expand_dims(ctx, k.width, 1) : k.width;
     return cbx_sum(ctx, cbx_multiply(ctx, power(ctx, gap, p), width), CBX_AXIS(0));

@@ -3,7 +3,7 @@
  * (../stateful/sketch.h) with a bound that each state knows (cbx_metric_state_error).  Up to `size`
  * values they are exact.
  */
-#include "calibrax/array/scope_internal.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/internal.h"
 #include "calibrax/metrics/stateful/sketch.h"
 
@@ -16,98 +16,96 @@ static cbx_array *out_of_memory(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for a sketch of size %zu", size_of(c));
 }
 
-/* Empty sketches; to clear in any case. */
-static void begin(cbx_ctx *ctx, const cbx_metric_call *c, cbx__sketch *s, size_t n)
+/* Of a sample, or of the scores of both classes. */
+typedef struct sketches {
+    size_t n;
+    cbx__sketch of[2];
+    cbx__weighted_values values[2];
+} sketches;
+
+static void sketches_init(sketches *s, cbx_ctx *ctx, const cbx_metric_call *c, size_t n)
 {
-    for (size_t i = 0; i < n; i++) cbx__sketch_init(&s[i], cbx_ctx_allocator(ctx), size_of(c));
+    *s = (sketches){ .n = n };
+    for (size_t i = 0; i < n; i++) cbx__sketch_init(&s->of[i], cbx_ctx_allocator(ctx), size_of(c));
 }
 
-static void end(cbx__sketch *s, size_t n)
+static void sketches_clear(sketches *s)
 {
-    for (size_t i = 0; i < n; i++) cbx__sketch_clear(&s[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        cbx_list_clear(&s->of[i].al, &s->values[i]);
+        cbx__sketch_clear(&s->of[i]);
+    }
 }
 
 /* ---- sketches as arrays: [length of the first, the first, the second ...] ---- */
 
-static cbx_array *written(cbx_ctx *ctx, const cbx_metric_call *c, const cbx__sketch *s, size_t n)
+static cbx_array *written(cbx_ctx *ctx, const sketches *s)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array_desc d = { .dtype = CBX_F64, .ndim = 1 };
+    cbx_array_desc d = { CBX_F64, 1, { 1 } };
     cbx_array *out;
     double *v;
-    size_t at = 1;
 
-    d.shape[0] = 1;
-    for (size_t i = 0; i < n; i++) d.shape[0] += cbx__sketch_length(&s[i]);
-    if (!(v = cbx_mem_alloc(al, d.shape[0] * sizeof *v))) return out_of_memory(ctx, c);
-    v[0] = (double)cbx__sketch_length(&s[0]);
-    for (size_t i = 0; i < n; at += cbx__sketch_length(&s[i++])) cbx__sketch_write(&s[i], v + at);
-    out = cbx_asarray(ctx, &d, v);
-    cbx_mem_free(al, v, d.shape[0] * sizeof *v);
+    for (size_t i = 0; i < s->n; i++) d.shape[0] += cbx__sketch_length(&s->of[i]);
+    out = cbx__fresh(ctx, &d);
+    if (cbx_array_is_failed(out)) return out;
+    v = cbx_array_data_mut(out);
+    *v++ = (double)cbx__sketch_length(&s->of[0]);
+    for (size_t i = 0; i < s->n; v += cbx__sketch_length(&s->of[i++])) cbx__sketch_write(&s->of[i], v);
     return out;
 }
 
 /* False: recorded. */
-static bool read_sketches(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, cbx__sketch *s, size_t n)
+static bool read_sketches(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, sketches *s)
 {
     const size_t count = cbx_array_count(parts);
-    cbx__host h = { 0 };
+    const double *v = cbx__host_view(ctx, parts);
     cbx_err err = CBX_ERR_INIT;
     size_t first = 0;
 
-    if (!cbx__host_read(ctx, parts, &h)) return false;
-    const double *v = h.data;
+    if (!v) return false;
     if (count > 1 && v[0] >= 0 && v[0] <= (double)(count - 1)) first = (size_t)v[0];
-    if (n == 1 && first + 1 != count) first = 0;
-    cbx__sketch_read(&s[0], v + 1, first, &err);
-    if (n == 2 && !err.status) cbx__sketch_read(&s[1], v + 1 + first, count - 1 - first, &err);
-    cbx__host_free(ctx, &h);
+    if (s->n == 1 && first + 1 != count) first = 0;
+    cbx__sketch_read(&s->of[0], v + 1, first, &err);
+    if (s->n == 2 && !err.status) cbx__sketch_read(&s->of[1], v + 1 + first, count - 1 - first, &err);
     if (err.status) cbx__metric_refuse(ctx, c, err.status, "%s", err.message);
     return !err.status;
+}
+
+/* With their values. */
+static bool read_values(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, sketches *s)
+{
+    if (!read_sketches(ctx, c, parts, s)) return false;
+    for (size_t i = 0; i < s->n; i++)
+        if (!cbx__sketch_values(&s->of[i], &s->values[i])) return out_of_memory(ctx, c), false;
+    return true;
 }
 
 /* Adds the values of an array, in any order.  False: recorded. */
 static bool add(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, cbx__sketch *s)
 {
-    cbx__host h = { 0 };
-    bool fine;
-    const double *sorted = cbx__host_view(ctx, cbx_sort(ctx, x, 0, false), &h);
+    const double *sorted = cbx__host_view(ctx, cbx_sort(ctx, x, 0, false));
 
     if (!sorted) return false;
-    fine = cbx__sketch_add(s, sorted, cbx_array_count(x));
-    cbx__host_free(ctx, &h);
-    if (!fine) out_of_memory(ctx, c);
-    return fine;
+    return cbx__sketch_add(s, sorted, cbx_array_count(x)) || (out_of_memory(ctx, c), false);
 }
 
 static cbx_array *merged(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b, size_t n)
 {
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s[2], t[2];
-    bool fine;
+    CBX_SCOPED(sketches, s, ctx, c, n);
+    CBX_SCOPED(sketches, t, ctx, c, n);
 
-    begin(ctx, c, s, n);
-    begin(ctx, c, t, n);
-    fine = read_sketches(ctx, c, a, s, n) && read_sketches(ctx, c, b, t, n);
-    for (size_t i = 0; i < n && fine; i++)
-        if (!(fine = cbx__sketch_merge(&s[i], &t[i]))) out_of_memory(ctx, c);
-    if (fine) out = written(ctx, c, s, n);
-    end(s, n);
-    end(t, n);
-    return out;
+    if (!read_sketches(ctx, c, a, &s) || !read_sketches(ctx, c, b, &t)) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++)
+        if (!cbx__sketch_merge(&s.of[i], &t.of[i])) return out_of_memory(ctx, c);
+    return written(ctx, &s);
 }
 
 /* ---- quantiles ---- */
 
 static cbx_array *sample_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s;
-
-    begin(ctx, c, &s, 1);
-    if (add(ctx, c, c->in[0], &s)) out = written(ctx, c, &s, 1);
-    end(&s, 1);
-    return out;
+    CBX_SCOPED(sketches, s, ctx, c, 1);
+    return add(ctx, c, c->in[0], &s.of[0]) ? written(ctx, &s) : cbx__array_failed();
 }
 
 static cbx_array *sample_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
@@ -117,28 +115,17 @@ static cbx_array *sample_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
 
 static cbx_array *sample_quantile(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    cbx__weighted_values values = { 0 };
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s;
-
-    begin(ctx, c, &s, 1);
-    if (read_sketches(ctx, c, parts, &s, 1))
-        out = cbx__sketch_values(&s, &values) ? cbx__number(ctx, cbx__sketch_quantile(&s, &values, c->parameters[1]))
-                                              : out_of_memory(ctx, c);
-    cbx_list_clear(cbx_ctx_allocator(ctx), &values);
-    end(&s, 1);
-    return out;
+    CBX_SCOPED(sketches, s, ctx, c, 1);
+    if (!read_values(ctx, c, parts, &s)) return cbx__array_failed();
+    return cbx__number(ctx, cbx__sketch_quantile(&s.of[0], &s.values[0], c->parameters[1]));
 }
+
+static double error_of(const cbx__sketch *s) { return s->count > 0 ? s->error / s->count : 0; }
 
 static cbx_array *sample_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s;
-
-    begin(ctx, c, &s, 1);
-    if (read_sketches(ctx, c, parts, &s, 1)) out = cbx__number(ctx, s.count > 0 ? s.error / s.count : 0);
-    end(&s, 1);
-    return out;
+    CBX_SCOPED(sketches, s, ctx, c, 1);
+    return read_sketches(ctx, c, parts, &s) ? cbx__number(ctx, error_of(&s.of[0])) : cbx__array_failed();
 }
 
 /* Linear between the neighbours of place q (n - 1) in ascending order. */
@@ -157,16 +144,15 @@ static cbx_array *quantile(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *class_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *positive = cbx_greater_scalar(ctx, c->in[1], 0), *of[2];
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s[2];
+    const cbx_array *positive = cbx_greater_scalar(ctx, c->in[1], 0);
+    CBX_SCOPED(sketches, s, ctx, c, 2);
 
-    begin(ctx, c, s, 2);
-    of[POSITIVE] = cbx_take(ctx, c->in[0], cbx_index(ctx, cbx_nonzero(ctx, positive), 0, 0), 0);
-    of[NEGATIVE] = cbx_take(ctx, c->in[0], cbx_index(ctx, cbx_nonzero(ctx, cbx_logical_not(ctx, positive)), 0, 0), 0);
-    if (add(ctx, c, of[0], &s[0]) && add(ctx, c, of[1], &s[1])) out = written(ctx, c, s, 2);
-    end(s, 2);
-    return out;
+    for (int class = POSITIVE; class <= NEGATIVE; class ++) {
+        const cbx_array *of = class == POSITIVE ? positive : cbx_logical_not(ctx, positive);
+        const cbx_array *x = cbx_take(ctx, c->in[0], cbx_index(ctx, cbx_nonzero(ctx, of), 0, 0), 0);
+        if (!add(ctx, c, x, &s.of[class])) return cbx__array_failed();
+    }
+    return written(ctx, &s);
 }
 
 static cbx_array *class_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
@@ -174,12 +160,10 @@ static cbx_array *class_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
     return merged(ctx, c, a, b, 2);
 }
 
-typedef double curve_area(const cbx__sketch s[2], const cbx__weighted_values v[2]);
-
 /* Each positive value against the negative ones below it, and half of the equal ones. */
-static double auc_of(const cbx__sketch s[2], const cbx__weighted_values v[2])
+static double auc_of(const sketches *s)
 {
-    const cbx__weighted_values *p = &v[POSITIVE], *n = &v[NEGATIVE];
+    const cbx__weighted_values *p = &s->values[POSITIVE], *n = &s->values[NEGATIVE];
     double below = 0, won = 0;
     size_t i = 0, at = 0;
 
@@ -192,14 +176,14 @@ static double auc_of(const cbx__sketch s[2], const cbx__weighted_values v[2])
         won += here * (below + equal / 2);
         below += equal;
     }
-    return won / s[POSITIVE].count / s[NEGATIVE].count;
+    return won / s->of[POSITIVE].count / s->of[NEGATIVE].count;
 }
 
 /* From the largest score down: precision at the threshold of each positive value. */
-static double precision_of(const cbx__sketch s[2], const cbx__weighted_values v[2])
+static double precision_of(const sketches *s)
 {
-    const cbx__weighted *p = v[POSITIVE].items, *n = v[NEGATIVE].items;
-    size_t i = v[POSITIVE].n, k = v[NEGATIVE].n;
+    const cbx__weighted *p = s->values[POSITIVE].items, *n = s->values[NEGATIVE].items;
+    size_t i = s->values[POSITIVE].n, k = s->values[NEGATIVE].n;
     double tp = 0, fp = 0, sum = 0;
 
     while (i > 0) {
@@ -210,57 +194,27 @@ static double precision_of(const cbx__sketch s[2], const cbx__weighted_values v[
         tp += here;
         sum += here * (tp / (tp + fp));
     }
-    return s[POSITIVE].count > 0 ? sum / s[POSITIVE].count : 0;
-}
-
-static cbx_array *area(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, curve_area *f)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__weighted_values v[2] = { { 0 }, { 0 } };
-    cbx_array *out = cbx__array_failed();
-    cbx__sketch s[2];
-
-    begin(ctx, c, s, 2);
-    if (read_sketches(ctx, c, parts, s, 2))
-        out = cbx__sketch_values(&s[0], &v[0]) && cbx__sketch_values(&s[1], &v[1]) ? cbx__number(ctx, f(s, v))
-                                                                                   : out_of_memory(ctx, c);
-    for (size_t i = 0; i < 2; i++) cbx_list_clear(al, &v[i]);
-    end(s, 2);
-    return out;
+    return s->of[POSITIVE].count > 0 ? sum / s->of[POSITIVE].count : 0;
 }
 
 static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    return area(ctx, c, parts, auc_of);
+    CBX_SCOPED(sketches, s, ctx, c, 2);
+    return read_values(ctx, c, parts, &s) ? cbx__number(ctx, auc_of(&s)) : cbx__array_failed();
 }
 
 static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    return area(ctx, c, parts, precision_of);
-}
-
-/* Bounds of the shares that the two sketches are wrong by, and the negative values for each
- * positive one. */
-static bool read_errors(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, double error[2], double *ratio)
-{
-    cbx__sketch s[2];
-    bool fine;
-
-    begin(ctx, c, s, 2);
-    fine = read_sketches(ctx, c, parts, s, 2);
-    for (size_t i = 0; i < 2; i++) error[i] = s[i].count > 0 ? s[i].error / s[i].count : 0;
-    *ratio = s[POSITIVE].count > 0 ? s[NEGATIVE].count / s[POSITIVE].count : 0;
-    end(s, 2);
-    return fine;
+    CBX_SCOPED(sketches, s, ctx, c, 2);
+    return read_values(ctx, c, parts, &s) ? cbx__number(ctx, precision_of(&s)) : cbx__array_failed();
 }
 
 /* The area is that of one distribution function over the other, so that their errors add up. */
 static cbx_array *auc_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    double e[2], ratio;
-
-    if (!read_errors(ctx, c, parts, e, &ratio)) return cbx__array_failed();
-    return cbx__number(ctx, fmin(e[POSITIVE] + e[NEGATIVE], 1));
+    CBX_SCOPED(sketches, s, ctx, c, 2);
+    if (!read_sketches(ctx, c, parts, &s)) return cbx__array_failed();
+    return cbx__number(ctx, fmin(error_of(&s.of[POSITIVE]) + error_of(&s.of[NEGATIVE]), 1));
 }
 
 /* x (1 + log(1 / x)), the area under min(1, x / r) for r in 0..1. */
@@ -277,10 +231,11 @@ static double under_hyperbola(double x) { return x <= 0 ? 0 : x < 1 ? x * (1 - l
  */
 static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {
-    double e[2], ratio;
-
-    if (!read_errors(ctx, c, parts, e, &ratio)) return cbx__array_failed();
-    const double k = fmax(e[POSITIVE], ratio * e[NEGATIVE]), width = 2 * e[POSITIVE];
+    CBX_SCOPED(sketches, s, ctx, c, 2);
+    if (!read_sketches(ctx, c, parts, &s)) return cbx__array_failed();
+    const double positive = s.of[POSITIVE].count, ratio = positive > 0 ? s.of[NEGATIVE].count / positive : 0;
+    const double k = fmax(error_of(&s.of[POSITIVE]), ratio * error_of(&s.of[NEGATIVE]));
+    const double width = 2 * error_of(&s.of[POSITIVE]);
     return cbx__number(ctx, fmin(under_hyperbola(k) + width + 2 * under_hyperbola(width), 1));
 }
 

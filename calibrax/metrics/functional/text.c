@@ -18,9 +18,7 @@ typedef struct slot {
 
 /* Text i has the tokens from start[i] on; text 0 is the first operand. */
 typedef struct texts {
-    const cbx_allocator *al;
-    void *memory;
-    size_t bytes, n, total;
+    size_t n, total;
     int64_t *tokens;
     uint64_t *gram;         /* number of the n-gram that begins at each token */
     size_t *count, *limit;  /* of each number: occurrences in one text, the largest of those in several texts */
@@ -28,30 +26,6 @@ typedef struct texts {
     slot *slots;
     size_t mask; /* slots - 1 */
 } texts;
-
-static void close_texts(texts *t) { cbx_mem_free(t->al, t->memory, t->bytes); }
-
-/* Memory for so many tokens and texts: false without. */
-static bool open_texts(cbx_ctx *ctx, const cbx_metric_call *c, size_t total, size_t n, texts *t)
-{
-    size_t slots = 4;
-    char *p;
-
-    while (slots < 2 * total) slots *= 2;
-    *t = (texts){ .al = cbx_ctx_allocator(ctx), .mask = slots - 1 };
-    t->bytes = total * (sizeof(int64_t) + sizeof(uint64_t)) + 2 * (total + 1) * sizeof(size_t) +
-               2 * n * sizeof(size_t) + slots * sizeof(slot);
-    t->memory = p = cbx_mem_alloc(t->al, t->bytes);
-    if (!p) return cbx__refused(ctx, CBX_ENOMEM, "%s: no memory for %zu tokens", c->metric->name, total);
-    t->slots = (slot *)p;
-    t->tokens = (int64_t *)(t->slots + slots);
-    t->gram = (uint64_t *)(t->tokens + total);
-    t->count = (size_t *)(t->gram + total);
-    t->limit = t->count + total + 1;
-    t->start = t->limit + total + 1;
-    t->length = t->start + n;
-    return true;
-}
 
 /* Adds a text, which ends before the first token below 0. */
 static void add_text(texts *t, const int64_t *tokens, size_t n)
@@ -65,26 +39,32 @@ static void add_text(texts *t, const int64_t *tokens, size_t n)
     t->total += length;
 }
 
-/* Both operands: a vector is a text, a matrix one in each row. */
+/* The operands: a vector is a text, a matrix one in each row.  False: recorded. */
 static bool read_texts(cbx_ctx *ctx, const cbx_metric_call *c, size_t operands, texts *t)
 {
-    cbx__host h[2] = { { 0 } };
-    size_t total = 0, n = 0;
-    bool fine = true;
+    size_t total = 0, n = 0, slots = 4;
 
     for (size_t i = 0; i < operands; i++) {
         total += cbx_array_count(c->in[i]);
         n += cbx_array_ndim(c->in[i]) == 2 ? cbx_array_dim(c->in[i], 0) : 1;
     }
-    for (size_t i = 0; fine && i < operands; i++) fine = cbx__host_read(ctx, c->in[i], &h[i]);
-    fine = fine && open_texts(ctx, c, total, n, t);
-    for (size_t i = 0; fine && i < operands; i++) {
+    while (slots < 2 * total) slots *= 2;
+    *t = (texts){ .mask = slots - 1 };
+    t->slots = cbx__scratch(ctx, c->metric, slots, sizeof *t->slots, "%zu tokens", total);
+    t->tokens = cbx__scratch(ctx, c->metric, total, sizeof *t->tokens, "%zu tokens", total);
+    t->gram = cbx__scratch(ctx, c->metric, total, sizeof *t->gram, "%zu tokens", total);
+    t->count = cbx__scratch(ctx, c->metric, 2 * (total + 1 + n), sizeof *t->count, "%zu tokens", total);
+    if (!t->slots || !t->tokens || !t->gram || !t->count) return false;
+    t->limit = t->count + total + 1;
+    t->start = t->limit + total + 1;
+    t->length = t->start + n;
+    for (size_t i = 0; i < operands; i++) {
         const int ndim = cbx_array_ndim(c->in[i]);
         const size_t rows = ndim == 2 ? cbx_array_dim(c->in[i], 0) : 1, width = cbx_array_dim(c->in[i], ndim - 1);
-        for (size_t r = 0; r < rows; r++) add_text(t, (const int64_t *)h[i].data + r * width, width);
+        const int64_t *tokens = cbx__host_view(ctx, c->in[i]);
+        for (size_t r = 0; tokens && r < rows; r++) add_text(t, tokens + r * width, width);
     }
-    for (size_t i = 0; i < operands; i++) cbx__host_free(ctx, &h[i]);
-    return fine;
+    return !cbx_ctx_pending(ctx, NULL);
 }
 
 /* n-grams in text i. */
@@ -164,7 +144,7 @@ static cbx_array *bleu_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = (size_t)c->parameters[0];
     double v[2 * MAX_ORDER + 2];
-    texts t = { 0 };
+    texts t;
 
     if (!read_texts(ctx, c, 2, &t)) return cbx__array_failed();
     for (size_t k = 0; k < n; k++) {
@@ -173,8 +153,7 @@ static cbx_array *bleu_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     }
     v[2 * n] = (double)t.length[0];
     v[2 * n + 1] = (double)reference_length(&t);
-    close_texts(&t);
-    return cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { 2 * n + 2 } }, v);
+    return cbx__vector(ctx, 2 * n + 2, v);
 }
 
 /* Post (2018), sacrebleu: what replaces a count of 0. */
@@ -223,14 +202,11 @@ static cbx_array *rouge_n(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = (size_t)c->parameters[0];
     size_t common = 0;
-    texts t = { 0 };
-    double v;
+    texts t;
 
     if (!read_texts(ctx, c, 2, &t)) return cbx__array_failed();
     for (size_t k = 1; k <= n; k++) common = matches(&t, k);
-    v = measured((int)c->parameters[1], 1, common, grams_in(&t, 0, n), grams_in(&t, 1, n));
-    close_texts(&t);
-    return cbx__number(ctx, v);
+    return cbx__number(ctx, measured((int)c->parameters[1], 1, common, grams_in(&t, 0, n), grams_in(&t, 1, n)));
 }
 
 /*
@@ -264,24 +240,17 @@ static size_t common_subsequence(const texts *t, size_t *first, size_t *next, ui
 
 static cbx_array *rouge_l(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    texts t = { 0 };
-    size_t numbers, words, bytes;
+    size_t words, common;
     uint64_t *bits;
-    double v = 0;
+    texts t;
 
     if (!read_texts(ctx, c, 2, &t)) return cbx__array_failed();
-    numbers = number_grams(&t, 1);
+    number_grams(&t, 1);
     words = t.length[1] / 64 + 1;
-    bytes = 2 * words * sizeof *bits;
-    bits = cbx_mem_zalloc(t.al, bytes);
-    if (bits) {
-        memset(t.count, 0, numbers * sizeof *t.count);
-        v = measured((int)c->parameters[0], c->parameters[1],
-                     common_subsequence(&t, t.count, t.limit, bits, bits + words), t.length[0], t.length[1]);
-    }
-    close_texts(&t);
-    cbx_mem_free(cbx_ctx_allocator(ctx), bits, bytes);
-    return bits ? cbx__number(ctx, v) : cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory", c->metric->name);
+    bits = cbx__scratch(ctx, c->metric, 2 * words, sizeof *bits, "%zu tokens", t.length[1]);
+    if (!bits) return cbx__array_failed();
+    common = common_subsequence(&t, t.count, t.limit, bits, bits + words);
+    return cbx__number(ctx, measured((int)c->parameters[0], c->parameters[1], common, t.length[0], t.length[1]));
 }
 
 /* ---- one text ---- */
@@ -290,14 +259,11 @@ static cbx_array *distinct(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = (size_t)c->parameters[0];
     size_t numbers = 0;
-    texts t = { 0 };
-    double v;
+    texts t;
 
     if (!read_texts(ctx, c, 1, &t)) return cbx__array_failed();
     for (size_t k = 1; k <= n; k++) numbers = number_grams(&t, k);
-    v = grams_in(&t, 0, n) ? (double)numbers / (double)grams_in(&t, 0, n) : 0;
-    close_texts(&t);
-    return cbx__number(ctx, v);
+    return cbx__number(ctx, grams_in(&t, 0, n) ? (double)numbers / (double)grams_in(&t, 0, n) : 0);
 }
 
 static cbx_array *surprise(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_negative(ctx, c->in[0]); }

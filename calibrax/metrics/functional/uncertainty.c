@@ -106,30 +106,27 @@ static cbx_array *credibility(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_multiply_scalar(ctx, cbx_log10(ctx, cbx__ratio_or(ctx, claimed, real, 1)), 10);
 }
 
-/* For each dimension the quantiles between which chi-squared lies with this probability. */
-static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_array *dim = c->in[0], *columns[2];
-    const size_t n = cbx_array_count(dim), bytes = (n + 1) * sizeof(double);
-    const double tail = (1 - c->parameters[0]) / 2;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double *v = cbx_mem_alloc(al, bytes);
-
-    if (!v) return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for %zu intervals", n);
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < n; i++) {
-            const double df = cbx__metric_element(dim, i);
-            v[i] = side ? cbx_stat_chi2_isf(tail, df) : cbx_stat_chi2_quantile(tail, df);
-        }
-        columns[side] = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { n } }, v);
-    }
-    cbx_mem_free(al, v, bytes);
-    return cbx_stack(ctx, 2, columns, 1);
-}
-
 static void two_columns(const cbx_metric_call *c, cbx_array_desc *out)
 {
     *out = (cbx_array_desc){ .dtype = CBX_F64, .ndim = 2, .shape = { cbx_array_count(c->in[0]), 2 } };
+}
+
+/* For each dimension the quantiles between which chi-squared lies with this probability. */
+static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double tail = (1 - c->parameters[0]) / 2;
+    cbx_array_desc d;
+    cbx_array *out;
+
+    two_columns(c, &d);
+    out = cbx__fresh(ctx, &d);
+    for (size_t i = 0; !cbx_array_is_failed(out) && i < d.shape[0]; i++) {
+        const double df = cbx__metric_element(c->in[0], i);
+        double *v = (double *)cbx_array_data_mut(out) + 2 * i;
+        v[0] = cbx_stat_chi2_quantile(tail, df);
+        v[1] = cbx_stat_chi2_isf(tail, df);
+    }
+    return out;
 }
 
 /* ---- ensembles ---- */

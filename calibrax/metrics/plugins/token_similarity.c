@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/vectors.h"
 
 enum { CANDIDATES, REFERENCES, CANDIDATE_WEIGHTS, REFERENCE_WEIGHTS };
@@ -107,11 +108,7 @@ static cbx_array *bert_finish(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 
 /* ---- weights of tokens ---- */
 
-static int by_token(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_token, int64_t)
 
 /* The different tokens of a sorted text, -1 left out, in its front; their number. */
 static size_t different(int64_t *text, size_t n)
@@ -158,31 +155,24 @@ static void weigh(int64_t *corpus, size_t texts, size_t length, const int64_t *t
         out[i] = tokens[i] < 0 ? 0 : log((double)(texts + 1) / (double)(frequency(corpus, all, tokens[i]) + 1));
 }
 
-static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const size_t texts = cbx_array_dim(c->in[1], 0), length = cbx_array_dim(c->in[1], 1), n = cbx_array_count(c->in[0]);
-    const size_t bytes = n * sizeof(double) + 1;
-    cbx_array_desc d = *cbx_array_get_desc(c->in[0]);
-    cbx__host tokens = { 0 }, corpus = { 0 };
-    cbx_array *out = NULL;
-    double *v = NULL;
-
-    d.dtype = CBX_F64;
-    if (cbx__host_read(ctx, c->in[0], &tokens) && cbx__host_read(ctx, c->in[1], &corpus)) {
-        v = cbx_mem_alloc(cbx_ctx_allocator(ctx), bytes);
-        if (v) weigh(corpus.data, texts, length, tokens.data, n, v);
-        out = v ? cbx_asarray(ctx, &d, v) : cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for %zu tokens", n);
-    }
-    cbx_mem_free(cbx_ctx_allocator(ctx), v, v ? bytes : 0);
-    cbx__host_free(ctx, &tokens);
-    cbx__host_free(ctx, &corpus);
-    return out ? out : cbx__array_failed();
-}
-
 static void one_each(const cbx_metric_call *c, cbx_array_desc *out)
 {
     *out = *cbx_array_get_desc(c->in[0]);
     out->dtype = CBX_F64;
+}
+
+static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t texts = cbx_array_dim(c->in[1], 0), length = cbx_array_dim(c->in[1], 1), n = cbx_array_count(c->in[0]);
+    const int64_t *tokens = cbx__host_view(ctx, c->in[0]);
+    int64_t *corpus = cbx__host_copy(ctx, c->in[1]);
+    cbx_array_desc d;
+    cbx_array *out;
+
+    one_each(c, &d);
+    out = cbx__fresh(ctx, &d);
+    if (tokens && corpus && !cbx_array_is_failed(out)) weigh(corpus, texts, length, tokens, n, cbx_array_data_mut(out));
+    return out;
 }
 
 #define BASELINE(name_)                                                                                                \
