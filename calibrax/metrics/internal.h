@@ -64,11 +64,25 @@ typedef struct cbx__metric_table {
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 #undef CBX__METRIC_DECLARE
 
-/* A pair of operands of one kind, for a row's .operands. */
-#define CBX__PAIR(a, b, kind)                                                                                          \
+/* A parameter of a row: name, help, default and, of numbers, the least and the largest legal one. */
+#define CBX__PARAMETER(type, words, ...)                                                                               \
     {                                                                                                                  \
-        { a, CBX_OPERAND_##kind, false }, { b, CBX_OPERAND_##kind, false }                                             \
+        __VA_ARGS__, CBX_PARAMETER_##type, words                                                                       \
     }
+#define CBX__INTEGER(...)                           CBX__PARAMETER(INTEGER, NULL, __VA_ARGS__)
+#define CBX__REAL(...)                              CBX__PARAMETER(REAL, NULL, __VA_ARGS__)
+#define CBX__POSITIVE(...)                          CBX__REAL(__VA_ARGS__, 0x1p-1074, INFINITY)
+#define CBX__FLAG(name, help, value)                CBX__PARAMETER(BOOL, NULL, name, help, value, 0, 1)
+#define CBX__CHOICE(name, help, value, last, words) CBX__PARAMETER(CHOICE, words, name, help, value, 0, last)
+
+#define CBX__SMOOTH .flags = CBX_METRIC_DIFFERENTIABLE
+
+/* Operands for a row's .operands. */
+#define CBX__TWO(a, kind_a, b, kind_b)                                                                                 \
+    {                                                                                                                  \
+        { a, CBX_OPERAND_##kind_a }, { b, CBX_OPERAND_##kind_b }                                                       \
+    }
+#define CBX__PAIR(a, b, kind) CBX__TWO(a, kind, b, kind)
 
 /* ---- operands ---- */
 
@@ -187,6 +201,8 @@ cbx_array *cbx__vector(cbx_ctx *ctx, size_t n, const double *v);
 double cbx__metric_parameter(const cbx_metric_call *c, const char *name);
 /** True where the call computes with data, so that values may be read in C. */
 bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call);
+/** False, recorded, where operand i, a matrix or a stack of them, is not square. */
+bool cbx__metric_square(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x);
 /** False, recorded, where matrix i is not square or, if its values are known, not symmetric. */
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i);
 /** One element of x, in row-major order, as a double; NaN for a failed or abstract array. */
@@ -201,8 +217,6 @@ cbx_array *cbx__weighted_mean(cbx_ctx *ctx, const cbx_metric_call *call, const c
 cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** Whether sum(w (x - mean)^2) = squares, n = sum(w), may come of equal numbers, whose mean was
  * rounded: a boolean. */
-/** False, recorded, where operand i, a matrix or a stack of them, is not square. */
-bool cbx__metric_square(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x);
 cbx_array *cbx__is_constant(cbx_ctx *ctx, const cbx_array *n, const cbx_array *mean, const cbx_array *squares);
 /** a / b, and value where b is 0: without a NaN in the gradient. */
 cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value);

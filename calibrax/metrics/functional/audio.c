@@ -137,10 +137,8 @@ static cbx_array *decibels(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 
 #define AUDIO .domain = "audio", .flags = CBX_METRIC_DIFFERENTIABLE
 #define FRAME_ROWS                                                                                                     \
-    { "fft_size", "samples in a frame", 1024, 2, 0x1p24, CBX_PARAMETER_INTEGER, NULL },                                \
-    {                                                                                                                  \
-        "hop_length", "samples from one frame to the next", 256, 1, 0x1p24, CBX_PARAMETER_INTEGER, NULL                \
-    }
+    CBX__INTEGER("fft_size", "samples in a frame", 1024, 2, 0x1p24),                                                   \
+        CBX__INTEGER("hop_length", "samples from one frame to the next", 256, 1, 0x1p24)
 
 /* clang-format off */
 CBX__METRIC_TABLE(audio,
@@ -151,10 +149,10 @@ CBX__METRIC_TABLE(audio,
       .source = "Sturmel & Daudet (2011); Arik, Jun & Diamos (2019)", .example = "[0.0, 1.0, 0.0, -1.0], [0.0, 0.5, 0.0, -1.0], fft_size=4, hop_length=2" },
     { .name = "mel_cepstral_distortion", .summary = "Mel-cepstral distortion", .formula = "mean over frames of 10 / ln(10) sqrt(2 sum over k >= 1 of (c_k(predictions) - c_k(targets))^2)", AUDIO,
       .operands = CBX__PAIR("predictions", "targets", SIGNAL), .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY,
-      .parameters = { FRAME_ROWS, { "sample_rate", "samples in a second", 22050, 0x1p-1022, 0x1p100, CBX_PARAMETER_REAL, NULL },
-                      { "num_mels", "mel bands between 0 and half the sample rate", 80, 2, 4096, CBX_PARAMETER_INTEGER, NULL },
-                      { "num_coefficients", "cepstral coefficients, from 1 on", 13, 1, 4095, CBX_PARAMETER_INTEGER, NULL },
-                      { "top_db", "power further below the largest counts as so far below", 80, 0x1p-10, 3000, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { FRAME_ROWS, CBX__REAL("sample_rate", "samples in a second", 22050, 0x1p-1022, 0x1p100),
+                      CBX__INTEGER("num_mels", "mel bands between 0 and half the sample rate", 80, 2, 4096),
+                      CBX__INTEGER("num_coefficients", "cepstral coefficients, from 1 on", 13, 1, 4095),
+                      CBX__REAL("top_db", "power further below the largest counts as so far below", 80, 0x1p-10, 3000) },
       .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_SCALE, .items = mel_distortion,
       .notes = "In decibels. c_k: mean over Slaney's mel bands of ln(power) cos(pi k (band + 1/2) / num_mels). c_0, the loudness, is left out. Signals must be aligned in time.",
       .source = "Kubichek (1993); librosa.filters.mel for the bands", .example = "[0.0, 1.0, 0.0, -1.0], [0.0, 0.5, 0.0, -1.0], fft_size=64, hop_length=16, num_mels=20" },

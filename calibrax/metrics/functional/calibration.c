@@ -150,14 +150,11 @@ static cbx_array *binned_by_class(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_reshape(ctx, cbx__pack(ctx, 3, sums), 3, split);
 }
 
-#define PAIR                                                                                                           \
-    {                                                                                                                  \
-        { "predictions", CBX_OPERAND_PROBABILITY, false }, { "targets", CBX_OPERAND_BINARY, false }                    \
-    }
+#define PAIR CBX__TWO("predictions", PROBABILITY, "targets", BINARY)
 #define CALIBRATION(better, low_, high_)                                                                               \
     .domain = "calibration", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_,                          \
     .invariances = CBX_INVARIANT_ORDER
-#define BINS     .parameters = { { "num_bins", "number of bins", 10, 1, 0x1p20, CBX_PARAMETER_INTEGER, NULL } }
+#define BINS     .parameters = { CBX__INTEGER("num_bins", "number of bins", 10, 1, 0x1p20) }
 #define BINNED   .operands = PAIR, BINS, .parts = binned
 #define WEIGHTED .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_DIFFERENTIABLE
 #define EDGES    "Bin i has i / num_bins <= p < (i + 1) / num_bins, the last one 1 as well. "
@@ -179,7 +176,7 @@ CBX__METRIC_TABLE(calibration,
       .notes = "Each bin has n / num_bins items, in order of prediction, the first ones one more. Targets of equal predictions are shared equally among them.",
       .source = "Nixon et al. (2019)", .example = "[0.1, 0.15, 0.8, 0.85], [0, 0, 1, 0], num_bins=2" },
     { .name = "classwise_ece", .summary = "Class-wise calibration error", .formula = "mean over classes of expected_calibration_error of the class against the others", CALIBRATION(LOWER, 0, 1),
-      .operands = { { "predictions", CBX_OPERAND_CLASS_PROBABILITIES, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_LENGTH, BINS,
+      .operands = CBX__TWO("predictions", CLASS_PROBABILITIES, "targets", LABELS), .shapes = CBX_SHAPES_LENGTH, BINS,
       .parts = binned_by_class, .finish = expected, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .notes = EDGES "There are as many classes as predictions has columns.",
       .source = "Kull et al. (2019)", .example = "[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [0, 1]" },
     { .name = "reliability_diagram_bins", .summary = "Bins of a reliability diagram", .formula = "a row for each bin: mean prediction, share of events, number of items", CALIBRATION(INFO, 0, INFINITY),

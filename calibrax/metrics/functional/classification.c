@@ -237,10 +237,7 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define LABELS CBX__PAIR("predictions", "targets", LABELS)
-#define SCORES                                                                                                         \
-    {                                                                                                                  \
-        { "scores", CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_BINARY, false }                              \
-    }
+#define SCORES CBX__TWO("scores", SCORES, "targets", BINARY)
 #define CLASSIFICATION(better, low_, high_)                                                                            \
     .domain = "classification", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_, 0)
@@ -268,7 +265,7 @@ CBX__METRIC_TABLE(classification,
     { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", BY_CLASS(f1),
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn f1_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1]" },
     { .name = "fbeta_score", .summary = "F-beta score", .formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
-      OF_CLASS_1(cbx__marginals_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
+      OF_CLASS_1(cbx__marginals_by_average, f_beta), .parameters = { CBX__AVERAGE, CBX__REAL("beta", "weight of recall against precision", 1, 0, INFINITY), CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn fbeta_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1], beta=2" },
     { .name = "roc_auc", .summary = "Area under the ROC curve", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", CLASSIFICATION(HIGHER, 0, 1),
       .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = roc_auc,
@@ -279,8 +276,8 @@ CBX__METRIC_TABLE(classification,
       .notes = "0 without positive items. Scores that tie are one threshold.",
       .source = "scikit-learn average_precision_score", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
     { .name = "log_loss", .summary = "Log loss", .formula = "-mean(log(probability of the true class))", CLASSIFICATION(LOWER, 0, INFINITY),
-      .operands = { { "predictions", CBX_OPERAND_PROBABILITY, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE,
-      .parameters = { { "eps", "smallest probability that is taken", 0x1p-52, 0, 0.5, CBX_PARAMETER_REAL, NULL } }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_OF_CLASSES,
+      .operands = CBX__TWO("predictions", PROBABILITY, "targets", LABELS), .shapes = CBX_SHAPES_FREE,
+      .parameters = { CBX__REAL("eps", "smallest probability that is taken", 0x1p-52, 0, 0.5) }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_OF_CLASSES,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = log_loss,
       .notes = "predictions: probabilities of class 1, in the shape of targets, or (..., classes), of which each row is divided by its sum. A probability below eps counts as eps: proper among forecasts without smaller ones.",
       .source = "Good (1952); scikit-learn log_loss", .example = "[0.1, 0.9, 0.8, 0.35], [0, 1, 1, 0]" },
@@ -302,7 +299,7 @@ CBX__METRIC_TABLE(classification,
       .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1; words are refused. 0 without positive targets.",
       .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
     { .name = "softmax_cross_entropy", .summary = "Softmax cross-entropy", .formula = "mean(log(sum_k exp(logits_k)) - logits[label])", CLASSIFICATION(LOWER, 0, INFINITY),
-      .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
+      .operands = CBX__TWO("logits", LOGITS, "labels", LABELS), .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
       .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
     { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself, 0),

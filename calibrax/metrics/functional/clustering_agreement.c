@@ -293,18 +293,12 @@ static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_cal
     CLUSTERING(HIGHER, low_, 1), .operands = CBX__PAIR("predictions", "targets", LABELS), .parts = contingency,        \
                                  .merge = contingency_merge,                                                           \
                                  .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL
-#define AVERAGE                                                                                                        \
-    {                                                                                                                  \
-        "average", "mean of the two entropies", 0, 0, 3, CBX_PARAMETER_CHOICE, "arithmetic|geometric|min|max"          \
-    }
+#define AVERAGE CBX__CHOICE("average", "mean of the two entropies", 0, 3, "arithmetic|geometric|min|max")
 #define TRIVIAL "1 where both labellings have one label."
 #define MANY    " Of more than 2048 classes only pairs of labels that occur are counted."
 
 /* Of many classes the pairs that occur are kept. */
-#define NUM_CLASSES                                                                                                    \
-    {                                                                                                                  \
-        "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p31, CBX_PARAMETER_INTEGER, NULL              \
-    }
+#define NUM_CLASSES CBX__INTEGER("num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p31)
 
 /* clang-format off */
 CBX__METRIC_TABLE(clustering_agreement,
@@ -321,7 +315,7 @@ CBX__METRIC_TABLE(clustering_agreement,
       .notes = "E[I] is the expectation over all labellings with the same sizes of clusters. " TRIVIAL " 0 where only one of them has." MANY,
       .source = "Vinh, Epps & Bailey (2010); scikit-learn adjusted_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "v_measure", .summary = "V-measure", .formula = "(1 + beta) h c / (beta h + c) with h = I / H(targets), c = I / H(predictions)", AGREEMENT(0),
-      .parameters = { { "beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500, CBX_PARAMETER_REAL, NULL }, NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure, .flags = CBX_METRIC_EAGER,
+      .parameters = { CBX__REAL("beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500), NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure, .flags = CBX_METRIC_EAGER,
       .notes = "Symmetric with beta 1, where it is the normalised mutual information. h is 1 where targets have one label, c where predictions have." MANY,
       .source = "Rosenberg & Hirschberg (2007); scikit-learn v_measure_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
 )

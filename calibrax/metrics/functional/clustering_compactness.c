@@ -276,10 +276,8 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
 #define CLUSTERING(better, low_, high_)                                                                                \
     .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define INTERNAL                                                                                                       \
-    .operands = { { "features", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },                \
-    .shapes = CBX_SHAPES_LENGTH,                                                                                       \
-    .parameters = { { "num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER,   \
-                      NULL } }
+    .operands = CBX__TWO("features", POINTS, "labels", LABELS), .shapes = CBX_SHAPES_LENGTH,                           \
+    .parameters = { CBX__INTEGER("num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20) }
 
 /* clang-format off */
 CBX__METRIC_TABLE(clustering_compactness,

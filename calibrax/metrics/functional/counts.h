@@ -7,10 +7,7 @@
 #include "calibrax/metrics/internal.h"
 
 /* The parameter of metrics of labels (metrics.h): it has to be the last one of its row. */
-#define CBX__NUM_CLASSES                                                                                               \
-    {                                                                                                                  \
-        "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p24, CBX_PARAMETER_INTEGER, NULL              \
-    }
+#define CBX__NUM_CLASSES CBX__INTEGER("num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p24)
 
 /** Value of the last parameter, num_classes, resolved; 0 in what makes results of states. */
 size_t cbx__num_classes(const cbx_metric_call *call);
@@ -29,10 +26,9 @@ cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call);
 /* Averages over classes; a metric that has them has the choice as its first parameter. */
 typedef enum cbx__average { CBX__BINARY, CBX__MICRO, CBX__MACRO, CBX__WEIGHTED } cbx__average;
 #define CBX__AVERAGE                                                                                                   \
-    {                                                                                                                  \
-        "average", "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items",  \
-            0, 0, 3, CBX_PARAMETER_CHOICE, "binary|micro|macro|weighted"                                               \
-    }
+    CBX__CHOICE("average",                                                                                             \
+                "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items", 0,  \
+                3, "binary|micro|macro|weighted")
 /**
  * Weights of right predictions, predictions and targets of each class, (3, classes), of operands
  * predictions, targets: they need no table, however many classes there are.

@@ -279,16 +279,9 @@ static cbx_array *sliced_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
     .domain = "divergence", .direction = CBX_DIRECTION_LOWER, .low = low_, .high = INFINITY,                           \
     .operands = CBX__PAIR("x", "y", POINTS), .shapes = CBX_SHAPES_ROWS
 #define KERNEL                                                                                                         \
-    { "kernel",                                                                                                        \
-      "rbf: exp(-||a - b||^2 / (2 bandwidth^2)), or laplace: exp(-||a - b||_1 / bandwidth)",                           \
-      0,                                                                                                               \
-      0,                                                                                                               \
-      1,                                                                                                               \
-      CBX_PARAMETER_CHOICE,                                                                                            \
-      "rbf|laplace" },                                                                                                 \
-    {                                                                                                                  \
-        "bandwidth", "distance at which points count as close", 1, 0x1p-500, 0x1p500, CBX_PARAMETER_REAL, NULL         \
-    }
+    CBX__CHOICE("kernel", "rbf: exp(-||a - b||^2 / (2 bandwidth^2)), or laplace: exp(-||a - b||_1 / bandwidth)", 0, 1, \
+                "rbf|laplace"),                                                                                        \
+        CBX__REAL("bandwidth", "distance at which points count as close", 1, 0x1p-500, 0x1p500)
 #define DIVERGENCE .axioms = CBX_AXIOMS_DIVERGENCE
 #define NATURAL    "Natural logarithm. p and q are probabilities of the same outcomes; they are not divided by their sums."
 
@@ -309,14 +302,14 @@ CBX__METRIC_TABLE(divergence,
     { .name = "chi_squared_divergence", .summary = "Chi-squared divergence", .formula = "sum((p - q)^2 / q)", DISTRIBUTIONS(INFINITY), DIVERGENCE, .whole = chi_squared,
       .notes = "Infinite where q is 0 and p is not.", .source = "Pearson (1900)", .example = "[0.5, 0.5], [0.9, 0.1]" },
     { .name = "renyi_divergence", .summary = "Renyi divergence", .formula = "log(sum(p^alpha q^(1 - alpha))) / (alpha - 1)", DISTRIBUTIONS(INFINITY), DIVERGENCE, .whole = renyi,
-      .parameters = { { "alpha", "order; 1 gives the Kullback-Leibler divergence, infinity log(max(p / q))", 0.5, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { CBX__REAL("alpha", "order; 1 gives the Kullback-Leibler divergence, infinity log(max(p / q))", 0.5, 0x1p-1022, INFINITY) },
       .notes = NATURAL " Infinite where p and q have no outcome in common, and for alpha above 1 where q alone is 0.", .source = "van Erven & Harremoes (2014)", .example = "[0.5, 0.5], [0.9, 0.1], alpha=2" },
     { .name = "f_divergence", .summary = "f-divergence", .formula = "sum(q f(p / q))", DISTRIBUTIONS(INFINITY), .axioms = CBX_AXIOM_IDENTITY, .whole = f_divergence,
-      .function = "ratios p / q, all at once, to their values f: convex, 0 at 1", .parameters = { { "slope", "limit of f(t) / t for large t: what p counts where q is 0", INFINITY, 0, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .function = "ratios p / q, all at once, to their values f: convex, 0 at 1", .parameters = { CBX__REAL("slope", "limit of f(t) / t for large t: what p counts where q is 0", INFINITY, 0, INFINITY) },
       .notes = "Where both are 0 the term is 0, where q alone is it is slope times p. f may be negative below 1, as t log(t); the divergence is not.",
       .source = "Csiszar (1967); Liese & Vajda (2006)", .example = "[0.5, 0.5], [0.9, 0.1], function=lambda t: abs(t - 1) / 2" },
     { .name = "wasserstein_1d", .summary = "Wasserstein distance of samples", .formula = "area between the distribution functions of x and y", OF_NUMBERS(INFINITY),
-      .operands = { { "x", CBX_OPERAND_SAMPLE, false }, { "y", CBX_OPERAND_SAMPLE, false }, { "x_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_FIRST }, { "y_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_SECOND } },
+      .operands = { { "x", CBX_OPERAND_SAMPLE }, { "y", CBX_OPERAND_SAMPLE }, { "x_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_FIRST }, { "y_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_SECOND } },
       .whole = cbx__metric_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT,
       .notes = "Also known as earth mover's distance, of order 1. The samples may differ in size; weights are divided by their sum, left out they are equal.",
       .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
@@ -334,16 +327,16 @@ CBX__METRIC_TABLE(divergence,
       .source = "Gretton et al. (2012), lemma 6", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "sinkhorn_divergence", .summary = "Sinkhorn divergence", .formula = "OT(x, y) - (OT(x, x) + OT(y, y)) / 2, OT: transport cost of ||x - y||^2 with entropy times regularization", OF_POINTS(0),
       .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .whole = cbx__sinkhorn_divergence, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
-      .parameters = { { "regularization", "weight of the entropy, in squared units of x", 0.1, 0x1p-500, 0x1p500, CBX_PARAMETER_REAL, NULL },
-                      { "max_iter", "updates at most", 1000, 1, 0x1p40, CBX_PARAMETER_INTEGER, NULL },
-                      { "threshold", "error of the marginals at which it ends", 1e-4, 0x1p-52, 1, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { CBX__REAL("regularization", "weight of the entropy, in squared units of x", 0.1, 0x1p-500, 0x1p500),
+                      CBX__INTEGER("max_iter", "updates at most", 1000, 1, 0x1p40),
+                      CBX__REAL("threshold", "error of the marginals at which it ends", 1e-4, 0x1p-52, 1) },
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION | CBX_INVARIANT_SAMPLE_ORDER,
       .notes = "Tends to the squared Wasserstein distance of order 2 for small regularization. Updates that do not converge are an error; in a trace the result is NaN. The error of the value is of the order of the square of threshold, that of gradients of threshold itself. The entropy is relative to the product of both samples.",
       .source = "Feydy et al. (2019)", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "sliced_wasserstein", .summary = "Sliced Wasserstein distance", .formula = "mean over directions of the p-th power of the Wasserstein distance along it, to the power 1 / p", OF_POINTS(0),
       .axioms = CBX_AXIOMS_PSEUDO, .whole = sliced_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
-      .parameters = { { "num_projections", "directions", 256, 1, 0x1p20, CBX_PARAMETER_INTEGER, NULL }, { "p", "order", 2, 1, 100, CBX_PARAMETER_REAL, NULL },
-                      { "seed", "of the random directions", 0, 0, 0x1p52, CBX_PARAMETER_INTEGER, NULL } },
+      .parameters = { CBX__INTEGER("num_projections", "directions", 256, 1, 0x1p20), CBX__REAL("p", "order", 2, 1, 100),
+                      CBX__INTEGER("seed", "of the random directions", 0, 0, 0x1p52) },
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER,
       .notes = "An estimate from random directions, the same ones for one seed; its relative error falls as 1 / sqrt(num_projections). The samples may differ in size.",
       .source = "Bonneel et al. (2015); POT sliced_wasserstein_distance", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },

@@ -92,16 +92,14 @@ static cbx_array *breakdown(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
 #define FAIRNESS(better, high_)                                                                                        \
     .domain = "fairness", .direction = CBX_DIRECTION_##better, .low = 0, .high = high_, .shapes = CBX_SHAPES_LENGTH,   \
     .flags = CBX_METRIC_WEIGHTED,                                                                                      \
-    .parameters = { { "num_groups", "number of groups; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER,       \
-                      NULL } }
+    .parameters = { CBX__INTEGER("num_groups", "number of groups; 0: from the labels", 0, 0, 0x1p20) }
 #define FAIR(better) FAIRNESS(better, 1), .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL
 #define DECISIONS                                                                                                      \
-    .operands = { { "predictions", CBX_OPERAND_SCORES, false }, { "groups", CBX_OPERAND_LABELS, false } },             \
-    .parts = selections, .finish = parity_ratio
+    .operands = CBX__TWO("predictions", SCORES, "groups", LABELS), .parts = selections, .finish = parity_ratio
 #define OUTCOMES                                                                                                       \
-    .operands = { { "predictions", CBX_OPERAND_SCORES, false },                                                        \
-                  { "targets", CBX_OPERAND_BINARY, false },                                                            \
-                  { "groups", CBX_OPERAND_LABELS, false } },                                                           \
+    .operands = { { "predictions", CBX_OPERAND_SCORES },                                                               \
+                  { "targets", CBX_OPERAND_BINARY },                                                                   \
+                  { "groups", CBX_OPERAND_LABELS } },                                                                  \
     .parts = outcomes
 #define SELECTED "A prediction above 0.5 is a selection. "
 

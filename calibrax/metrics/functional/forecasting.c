@@ -259,29 +259,23 @@ static cbx_array *pit_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 #define FORECASTING(better, low_, high_)                                                                               \
     .domain = "forecasting", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
-#define ENSEMBLE                                                                                                       \
-    .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE, false }, { "targets", CBX_OPERAND_REAL, false } },               \
-    .shapes = CBX_SHAPES_LENGTH
-#define MEMBERS "ensemble (n, members), targets (n)."
-#define SMOOTH  .flags = CBX_METRIC_DIFFERENTIABLE
-#define BINS                                                                                                           \
-    {                                                                                                                  \
-        "num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p20, CBX_PARAMETER_INTEGER, NULL                  \
-    }
+#define ENSEMBLE .operands = CBX__TWO("ensemble", ENSEMBLE, "targets", REAL), .shapes = CBX_SHAPES_LENGTH
+#define MEMBERS  "ensemble (n, members), targets (n)."
+#define BINS     CBX__INTEGER("num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p20)
 
 /* clang-format off */
 CBX__METRIC_TABLE(forecasting,
     { .name = "crps", .summary = "Continuous ranked probability score of ensembles", .formula = "mean over n of (mean |x_i - y| - mean |x_i - x_j| / 2)", FORECASTING(LOWER, 0, INFINITY), ENSEMBLE,
-      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .items = crps, SMOOTH,
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .items = crps, CBX__SMOOTH,
       .notes = MEMBERS " Pairs of a member with itself count, so that small ensembles have larger scores: see fair_crps. Of one member it is the absolute error.",
       .source = "Gneiting & Raftery (2007); properscoring crps_ensemble", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "fair_crps", .summary = "Fair continuous ranked probability score", .formula = "mean over n of (mean |x_i - y| - mean over i != j of |x_i - x_j| / 2)", FORECASTING(LOWER, -INFINITY, INFINITY), ENSEMBLE,
-      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .items = fair_crps, SMOOTH,
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .items = fair_crps, CBX__SMOOTH,
       .notes = MEMBERS " Its expectation does not depend on the number of members; a single value may be negative. At least 2 members.",
       .source = "Ferro (2014)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "energy_score", .summary = "Energy score of ensembles of vectors", .formula = "mean over n of (mean ||x_i - y|| - mean ||x_i - x_j|| / 2)", FORECASTING(LOWER, 0, INFINITY),
-      .operands = { { "ensemble", CBX_OPERAND_VECTOR_ENSEMBLE, false }, { "targets", CBX_OPERAND_POINTS, false } }, .shapes = CBX_SHAPES_LENGTH,
-      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = energy, SMOOTH,
+      .operands = CBX__TWO("ensemble", VECTOR_ENSEMBLE, "targets", POINTS), .shapes = CBX_SHAPES_LENGTH,
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = energy, CBX__SMOOTH,
       .notes = "ensemble (n, members, d), targets (n, d). Of one dimension it is the crps.", .source = "Gneiting & Raftery (2007)", .example = "[[[1.0, 0.0], [2.0, 1.0]]], [[2.0, 0.0]]" },
     { .name = "spread_skill_ratio", .summary = "Spread of ensembles over the error of their mean", .formula = "sqrt(mean(var(x)) / mean((mean(x) - y)^2 - var(x) / members))", FORECASTING(INFO, 0, INFINITY), ENSEMBLE,
       .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = spread_and_skill, .finish = spread_skill_ratio, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED,
@@ -291,23 +285,23 @@ CBX__METRIC_TABLE(forecasting,
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
       .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target count as above it. NaN where a target or a member is NaN.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "ensemble_ranked_probability_score", .summary = "Ranked probability score of ensembles at thresholds", .formula = "mean over n of sum over thresholds of (share of members <= threshold - (y <= threshold))^2", FORECASTING(LOWER, -INFINITY, INFINITY),
-      .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE, false }, { "targets", CBX_OPERAND_REAL, false }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
-      .parameters = { { "fair", "subtract what the sampling of the members adds", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } }, .axioms = CBX_AXIOM_PROPER, .items = ensemble_rps,
+      .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE }, { "targets", CBX_OPERAND_REAL }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
+      .parameters = { CBX__FLAG("fair", "subtract what the sampling of the members adds", 1) }, .axioms = CBX_AXIOM_PROPER, .items = ensemble_rps,
       .notes = MEMBERS " fair subtracts the variance of each share, s (1 - s) / (members - 1), so that the expectation does not depend on the number of members; it needs 2 of them and may be negative. Proper with fair alone: without it ensembles that are narrower than the truth score better. thresholds left out are 0 alone.",
       .source = "Ferro, Richardson & Weigel (2008)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0], [1.0, 2.0, 3.0]" },
     { .name = "ranked_probability_score", .summary = "Ranked probability score of ordered classes", .formula = "mean over n of sum over classes k of (probability of class <= k - (label <= k))^2", FORECASTING(LOWER, 0, INFINITY),
-      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_LENGTH,
+      .operands = CBX__TWO("probabilities", CLASS_PROBABILITIES, "targets", LABELS), .shapes = CBX_SHAPES_LENGTH,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = rps, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .notes = "Not divided by the number of classes less 1.", .source = "Epstein (1969); Murphy (1971)", .example = "[[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [2, 1]" },
     { .name = "ranked_probability_skill_score", .summary = "Skill of a ranked probability score", .formula = "1 - rps / rps_reference", FORECASTING(HIGHER, -INFINITY, 1),
-      .operands = { { "rps", CBX_OPERAND_NONNEGATIVE, false }, { "rps_reference", CBX_OPERAND_NONNEGATIVE, false } }, .whole = skill, SMOOTH,
+      .operands = CBX__TWO("rps", NONNEGATIVE, "rps_reference", NONNEGATIVE), .whole = skill, CBX__SMOOTH,
       .notes = "Of scores that are computed already, one by one: an array. 0: as the reference, such as the climatology; 1: perfect. NaN or minus infinity where the reference is 0.",
       .source = "Murphy (1971)", .example = "[0.2, 0.5], [0.4, 0.4]" },
     { .name = "event_reliability", .summary = "Reliability of probabilities of an event", .formula = "sum over bins of n_k (mean probability - share of events)^2 / n", FORECASTING(LOWER, 0, 1),
-      .operands = { { "probabilities", CBX_OPERAND_PROBABILITY, false }, { "targets", CBX_OPERAND_BINARY, false } }, .parameters = { BINS },
+      .operands = CBX__TWO("probabilities", PROBABILITY, "targets", BINARY), .parameters = { BINS },
       .invariances = CBX_INVARIANT_ORDER, .parts = reliability_parts, .finish = reliability, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED,
       .notes = "A probability on the edge of two bins is in the upper one.", .source = "Murphy (1973)", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
     { .name = "pit_histogram", .summary = "Histogram of the probability integral transform", .formula = "out[k] = number of items with k / num_bins <= F(target) < (k + 1) / num_bins, F: normal with mean and variance", FORECASTING(INFO, 0, INFINITY),
-      .operands = { { "means", CBX_OPERAND_REAL, false }, { "variances", CBX_OPERAND_POSITIVE, false }, { "targets", CBX_OPERAND_REAL, false } }, .parameters = { BINS },
+      .operands = { { "means", CBX_OPERAND_REAL }, { "variances", CBX_OPERAND_POSITIVE }, { "targets", CBX_OPERAND_REAL } }, .parameters = { BINS },
       .parts = pit_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED, .notes = "num_bins counts, flat where the distributions are reliable.", .source = "Diebold, Gunther & Tay (1998)", .example = "[0.0, 1.0], [1.0, 4.0], [0.5, -2.0]" },
 )
 /* clang-format on */

@@ -302,8 +302,7 @@ static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
 #define SETS(better, low_, high_)                                                                                      \
     GENERATIVE(better, low_, high_), .operands = CBX__PAIR("real", "generated", POINTS), .shapes = CBX_SHAPES_ROWS,    \
                                      .invariances = CBX_INVARIANT_SAMPLE_ORDER
-#define NEIGHBOURS(k_)                                                                                                 \
-    .parameters = { { "k", "neighbour that a ball reaches to", k_, 1, 0x1p31, CBX_PARAMETER_INTEGER, NULL } }
+#define NEIGHBOURS(k_) .parameters = { CBX__INTEGER("k", "neighbour that a ball reaches to", k_, 1, 0x1p31) }
 #define FULL_RANK                                                                                                      \
     "Gradients need positive definite covariances, the first one with eigenvalues that differ where it is "            \
     "differentiated."
@@ -317,18 +316,18 @@ CBX__METRIC_TABLE(generative,
       .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN. " FULL_RANK,
       .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "frechet_distance", .summary = "Frechet distance of normal distributions", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", GENERATIVE(LOWER, 0, INFINITY),
-      .operands = { { "real_mean", CBX_OPERAND_VECTORS, false }, { "real_covariance", CBX_OPERAND_SEMIDEFINITE, false }, { "generated_mean", CBX_OPERAND_VECTORS, false }, { "generated_covariance", CBX_OPERAND_SEMIDEFINITE, false } },
+      .operands = { { "real_mean", CBX_OPERAND_VECTORS }, { "real_covariance", CBX_OPERAND_SEMIDEFINITE }, { "generated_mean", CBX_OPERAND_VECTORS }, { "generated_covariance", CBX_OPERAND_SEMIDEFINITE } },
       .shapes = CBX_SHAPES_FREE, .invariances = CBX_INVARIANT_ORDER, .items = frechet_of_moments, .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE,
       .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). Covariances that are not symmetric, or have an eigenvalue below -1e-8 of the largest element of the diagonal, are refused. frechet_feature_distance and fid compute them from features. " FULL_RANK,
       .source = "Dowson & Landau (1982)", .example = "[0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]]" },
     { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
-      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,
-      .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
+      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .parameters = { CBX__INTEGER("splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS) },
       .notes = "At most the number of classes. It sees no real data: one perfect item of each class has the best score. Small splits bias it down, so that only scores of as many rows and splits compare.",
       .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
     { .name = "inception_score_per_split", .summary = "Inception score of each split", .formula = "exp(mean KL(row, mean of the rows)) of each split", GENERATIVE(INFO, 1, INFINITY),
-      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_scores, .flags = CBX_METRIC_DIFFERENTIABLE,
-      .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
+      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES } }, .whole = inception_scores, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .parameters = { CBX__INTEGER("splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS) },
       .notes = "The rows are split in the order that they come in: shuffle rows that are sorted by class, each of whose splits scores near 1. Numbers of rows of splits differ by at most one.",
       .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
     { .name = "correlation_preservation", .summary = "Preservation of correlations", .formula = "1 - mean over pairs of features of |corr(real) - corr(generated)|", SETS(HIGHER, 0, 1),
@@ -342,7 +341,7 @@ CBX__METRIC_TABLE(generative,
       .flags = CBX_METRIC_EAGER, .notes = BALLS " Above 1 where generated rows lie where real ones are dense.", .source = "Naeem et al. (2020), density", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
     { .name = "density_weighted_recall", .summary = "Density of real rows", .formula = "mean number of balls around generated rows that cover a real one, over k", SETS(HIGHER, 0, INFINITY), NEIGHBOURS(5), .whole = density_recall,
       .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Naeem et al. (2020), density with the sets exchanged", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
-    { .name = "manifold_radii", .summary = "Radii of the balls of a set", .formula = "distance of each row to its k-th neighbour", GENERATIVE(INFO, 0, INFINITY), .operands = { { "points", CBX_OPERAND_POINTS, false } },
+    { .name = "manifold_radii", .summary = "Radii of the balls of a set", .formula = "distance of each row to its k-th neighbour", GENERATIVE(INFO, 0, INFINITY), .operands = { { "points", CBX_OPERAND_POINTS } },
       .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, NEIGHBOURS(3), .whole = manifold_radii, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .notes = "A row is not its own neighbour, but its copies are: radii are 0 where a row occurs more than k times. One feature of a large scale decides the distances: scale features first.",
       .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [3.0]], k=1" },
     { .name = "distance_to_closest_record", .summary = "Distance to the closest record", .formula = "mean squared distance of generated rows to the nearest real one, features between 0 and 1", SETS(HIGHER, 0, INFINITY), .whole = closest_record,

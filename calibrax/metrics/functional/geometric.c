@@ -130,7 +130,6 @@ static cbx_array *pairwise(cbx_ctx *ctx, const cbx_metric_call *c)
 #define SETS      GEOMETRIC, .operands = CBX__PAIR("x", "y", POINTS), .shapes = CBX_SHAPES_ROWS
 #define MATCHED   GEOMETRIC, .operands = CBX__PAIR("x", "y", POINTS)
 #define MOTIONS   CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION
-#define SMOOTH    .flags = CBX_METRIC_DIFFERENTIABLE
 #define SEARCHED  .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
 #define WEIGHTED  .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED
 
@@ -151,7 +150,7 @@ CBX__METRIC_TABLE(geometric,
       .source = "Hausdorff (1914); scipy.spatial.distance.directed_hausdorff", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "earth_movers_distance_1d", .summary = "Earth mover's distance of two samples of numbers",
       .formula = "integral of |F_x(t) - F_y(t)| over t, F: empirical distribution functions", GEOMETRIC, .operands = CBX__PAIR("x", "y", SAMPLE),
-      .shapes = CBX_SHAPES_ROWS, .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER, .whole = cbx__metric_wasserstein, SMOOTH,
+      .shapes = CBX_SHAPES_ROWS, .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER, .whole = cbx__metric_wasserstein, CBX__SMOOTH,
       .notes = "The Wasserstein distance of order 1, as wasserstein_1d. The samples may differ in size; of equal sizes it is the mean of |x - y| in sorted order.",
       .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
     { .name = "rmsd", .summary = "Root mean square deviation of centred points", .formula = "sqrt(mean over i of ||(x[i] - mean x) - (y[i] - mean y)||^2)", MATCHED,
@@ -164,8 +163,8 @@ CBX__METRIC_TABLE(geometric,
       .notes = "Mirror images do not count as rotations. Any number of dimensions.",
       .source = "Kabsch (1976); scipy.spatial.transform.Rotation.align_vectors", .example = "[[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [1.0, 3.0]]" },
     { .name = "pairwise_rmsd", .summary = "Root mean square deviations between all conformations", .formula = "out[i, j] = rmsd(conformations[i], conformations[j])", GEOMETRIC,
-      .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE, false } },
-      .parameters = { { "centre", "move the mean of each conformation's points to the origin first", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE } },
+      .parameters = { CBX__FLAG("centre", "move the mean of each conformation's points to the origin first", 1) },
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .whole = pairwise, SEARCHED,
       .notes = "conformations (n, atoms, d); the result is a matrix (n, n). Rotations count.",
       .source = "rmsd, for all pairs", .example = "[[[0.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [2.0, 3.0]]]" },

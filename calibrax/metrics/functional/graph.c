@@ -220,12 +220,12 @@ static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
 #define GRAPH .domain = "graph", .low = 0, .high = INFINITY
 #define TWO                                                                                                            \
     GRAPH, .operands = CBX__PAIR("a", "b", ADJACENCY), .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_LOWER
-#define ONE GRAPH, .operands = { { "adjacency", CBX_OPERAND_ADJACENCY, false } }, .direction = CBX_DIRECTION_INFO
+#define ONE GRAPH, .operands = { { "adjacency", CBX_OPERAND_ADJACENCY } }, .direction = CBX_DIRECTION_INFO
 
 /* clang-format off */
 CBX__METRIC_TABLE(graph,
     { .name = "spectral_distance", .summary = "Distance of Laplacian spectra", .formula = "||eigenvalues of D_a - a, minus those of D_b - b||, both sorted", TWO,
-      .parameters = { { "num_eigenvalues", "largest eigenvalues that are compared, 0: all", 0, 0, 1e6, CBX_PARAMETER_INTEGER, NULL } },
+      .parameters = { CBX__INTEGER("num_eigenvalues", "largest eigenvalues that are compared, 0: all", 0, 0, 1e6) },
       .axioms = CBX_AXIOMS_PSEUDO, .invariances = CBX_INVARIANT_RELABEL, .whole = spectral, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .notes = "D: the diagonal matrix of degrees. The smaller graph gets vertices without edges. Graphs that differ may have one spectrum and distance 0. Matrices must be symmetric; loops do not count.",
       .source = "Wilson & Zhu (2008)", .example = "[[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]" },
@@ -239,7 +239,7 @@ CBX__METRIC_TABLE(graph,
       .notes = "Weights are conductances: an edge of weight w is a resistor of 1 / w. Infinite between components. The matrix must be symmetric; loops do not count.",
       .source = "Klein & Randic (1993); networkx.resistance_distance", .example = "[[0, 1, 0], [1, 0, 1], [0, 1, 0]]" },
     { .name = "shortest_path_distance", .summary = "Lengths of the shortest paths between all vertices", .formula = "out[i, j] = min over paths from i to j of the sum of their lengths", ONE,
-      .parameters = { { "weighted", "weights are lengths; else each edge has length 1", 0, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .parameters = { CBX__FLAG("weighted", "weights are lengths; else each edge has length 1", 0) },
       .whole = shortest_paths, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .notes = "Infinite where no path leads. adjacency[i, j] is the edge from i to j: it need not be symmetric.",
       .source = "Floyd (1962), Warshall (1962); scipy.sparse.csgraph.floyd_warshall", .example = "[[0, 2, 7], [2, 0, 3], [7, 3, 0]], weighted=True" },

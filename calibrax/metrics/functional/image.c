@@ -171,34 +171,22 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 
 #define IMAGES .domain = "image", .direction = CBX_DIRECTION_HIGHER
 #define PAIR   .operands = CBX__PAIR("predictions", "targets", IMAGE)
-#define SMOOTH .flags = CBX_METRIC_DIFFERENTIABLE
 /* Values are checked in the code, which a compiled call would not do. */
 #define CHECKED .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
 #define FUSED   .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
 #define MAX_VAL_ROW                                                                                                    \
-    {                                                                                                                  \
-        "max_val", "largest value that a pixel may have, less the smallest", 1, 0x1p-1022, 0x1p511,                    \
-            CBX_PARAMETER_REAL, NULL                                                                                   \
-    }
+    CBX__REAL("max_val", "largest value that a pixel may have, less the smallest", 1, 0x1p-1022, 0x1p511)
 #define WINDOW_ROWS                                                                                                    \
-    { "filter_size", "pixels of the window along each axis", 11, 1, 1025, CBX_PARAMETER_INTEGER, NULL },               \
-        { "filter_sigma",                                                                                              \
-          "standard deviation of the Gaussian window in pixels",                                                       \
-          1.5,                                                                                                         \
-          0x1p-10,                                                                                                     \
-          0x1p20,                                                                                                      \
-          CBX_PARAMETER_REAL,                                                                                          \
-          NULL },                                                                                                      \
-        { "k1", "stabilises the luminance: (k1 max_val)^2", 0.01, 0, 1, CBX_PARAMETER_REAL, NULL },                    \
-    {                                                                                                                  \
-        "k2", "stabilises contrast and structure: (k2 max_val)^2", 0.03, 0, 1, CBX_PARAMETER_REAL, NULL                \
-    }
+    CBX__INTEGER("filter_size", "pixels of the window along each axis", 11, 1, 1025),                                  \
+        CBX__REAL("filter_sigma", "standard deviation of the Gaussian window in pixels", 1.5, 0x1p-10, 0x1p20),        \
+        CBX__REAL("k1", "stabilises the luminance: (k1 max_val)^2", 0.01, 0, 1),                                       \
+        CBX__REAL("k2", "stabilises contrast and structure: (k2 max_val)^2", 0.03, 0, 1)
 
 /* clang-format off */
 CBX__METRIC_TABLE(image,
     { .name = "psnr", .summary = "Peak signal-to-noise ratio", .formula = "10 log10(max_val^2 / mean((predictions - targets)^2))", IMAGES, PAIR,
       .low = -INFINITY, .high = INFINITY, .parameters = { MAX_VAL_ROW }, .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER,
-      .items = squared_error, .finish = decibels, SMOOTH,
+      .items = squared_error, .finish = decibels, CBX__SMOOTH,
       .notes = "In decibels. Infinite of equal images. Of several images: of the mean error of all pixels, which is not the mean of their ratios.",
       .source = "scikit-image peak_signal_noise_ratio", .example = "[[0.1, 0.9], [0.5, 0.4]], [[0.0, 1.0], [0.5, 0.5]]" },
     { .name = "ssim", .summary = "Structural similarity",
@@ -209,13 +197,13 @@ CBX__METRIC_TABLE(image,
       .example = "[[0.1, 0.9, 0.2], [0.5, 0.4, 0.3], [0.2, 0.6, 0.7]], [[0.0, 1.0, 0.2], [0.5, 0.5, 0.3], [0.1, 0.6, 0.9]], filter_size=3" },
     { .name = "ms_ssim", .summary = "Structural similarity at several scales",
       .formula = "product over scales of mean(contrast and structure)^power, at the last scale of mean(ssim)^power", IMAGES,
-      .operands = { { "predictions", CBX_OPERAND_IMAGE, false }, { "targets", CBX_OPERAND_IMAGE, false }, { "power_factors", CBX_OPERAND_NONNEGATIVE, true } },
+      .operands = { { "predictions", CBX_OPERAND_IMAGE }, { "targets", CBX_OPERAND_IMAGE }, { "power_factors", CBX_OPERAND_NONNEGATIVE, true } },
       .shapes = CBX_SHAPES_FREE, .low = 0, .high = 1, .parameters = { MAX_VAL_ROW, WINDOW_ROWS }, .axioms = CBX_AXIOM_SYMMETRIC, .items = ms_ssim, FUSED,
       .notes = "Each scale halves the images by means of two by two pixels; windows lie inside. power_factors has a power for each scale; left out, those of the paper, 0.0448, 0.2856, 0.3001, 0.2363 and 0.1333. A scale whose mean is negative counts as 0. With 5 scales and windows of 11 images need 176 by 176 pixels.",
       .source = "Wang, Simoncelli & Bovik (2003)", .example = "[[0.1, 0.9], [0.5, 0.4]], [[0.0, 1.0], [0.5, 0.5]], [0.5, 0.5], filter_size=1" },
     { .name = "vendi_score", .summary = "Vendi score: effective number of distinct items", .formula = "exp(-sum(p log p)), p: eigenvalues of similarity, divided by their sum", IMAGES,
-      .operands = { { "similarity", CBX_OPERAND_SPD, false } },
-      .parameters = { { "order", "order of the entropy: 1 Shannon's, infinity the largest eigenvalue alone; lower orders count rare kinds more", 1, 0x1p-10, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .operands = { { "similarity", CBX_OPERAND_SPD } },
+      .parameters = { CBX__REAL("order", "order of the entropy: 1 Shannon's, infinity the largest eigenvalue alone; lower orders count rare kinds more", 1, 0x1p-10, INFINITY) },
       .low = 1, .high = INFINITY, .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORTHOGONAL, .items = vendi, CHECKED,
       .notes = "similarity (n, n) of n items, 1 of an item with itself; it may be singular, and a negative eigenvalue (below -1e-8 of the largest) is refused. Between 1, all alike, and n, nothing in common.",
       .source = "Friedman & Dieng (2023); Pasarkar & Dieng (2024) for orders", .example = "[[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]" },

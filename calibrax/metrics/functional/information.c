@@ -74,13 +74,13 @@ static cbx_array *fisher_information(cbx_ctx *ctx, const cbx_metric_call *c)
 #define INFORMATION(better, high_)                                                                                     \
     .domain = "information", .direction = CBX_DIRECTION_##better, .low = 0, .high = high_,                             \
     .flags = CBX_METRIC_DIFFERENTIABLE
-#define OF_TABLE(better, high_) INFORMATION(better, high_), .operands = { { "joint", CBX_OPERAND_JOINT, false } }
+#define OF_TABLE(better, high_) INFORMATION(better, high_), .operands = { { "joint", CBX_OPERAND_JOINT } }
 #define TABLE                                                                                                          \
     "Natural logarithm. joint[i, j] is the probability of outcomes i of the first and j of the second variable."
 
 /* clang-format off */
 CBX__METRIC_TABLE(information,
-    { .name = "entropy", .summary = "Entropy", .formula = "-sum(p log(p))", INFORMATION(INFO, INFINITY), .operands = { { "p", CBX_OPERAND_DISTRIBUTION, false } },
+    { .name = "entropy", .summary = "Entropy", .formula = "-sum(p log(p))", INFORMATION(INFO, INFINITY), .operands = { { "p", CBX_OPERAND_DISTRIBUTION } },
       .invariances = CBX_INVARIANT_ORDER, .whole = entropy, .notes = "Natural logarithm; divide by log(2) for bits.", .source = "Shannon (1948); scipy.stats.entropy", .example = "[0.5, 0.25, 0.25]" },
     { .name = "cross_entropy", .summary = "Cross-entropy", .formula = "-sum(p log(q))", INFORMATION(LOWER, INFINITY), .operands = CBX__PAIR("p", "q", DISTRIBUTION),
       .invariances = CBX_INVARIANT_ORDER, .whole = cross_entropy, .notes = "Natural logarithm. p is the true distribution; infinite where q is 0 and p is not.",
@@ -92,7 +92,7 @@ CBX__METRIC_TABLE(information,
     { .name = "normalized_mutual_information", .summary = "Normalised mutual information", .formula = "mutual_information / sqrt(H(rows) H(columns))", OF_TABLE(HIGHER, 1),
       .whole = normalized_mutual_information, .notes = TABLE " 0 where one variable is constant, 1 where both are, as scikit-learn has it.", .source = "Strehl & Ghosh (2002)", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
     { .name = "fisher_information_matrix", .summary = "Observed Fisher information", .formula = "-(second derivatives of the log-likelihood at parameters)", .domain = "information",
-      .direction = CBX_DIRECTION_INFO, .low = -INFINITY, .high = INFINITY, .operands = { { "parameters", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,
+      .direction = CBX_DIRECTION_INFO, .low = -INFINITY, .high = INFINITY, .operands = { { "parameters", CBX_OPERAND_REAL } }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,
       .function = "parameters to the log-likelihood, one number", .whole = fisher_information,
       .notes = "A matrix, of the data that the function holds: the observed information, whose expectation is the Fisher information. Its inverse estimates the covariance of the maximum-likelihood parameters.",
       .source = "Efron & Hinkley (1978)", .example = "[1.0, 2.0], function=lambda t: -(t * t * t).sum()" },

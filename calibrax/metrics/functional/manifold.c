@@ -198,7 +198,6 @@ static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
 #define MANIFOLD       .domain = "manifold", .direction = CBX_DIRECTION_LOWER, .low = 0
 #define MATRICES(a, b) MANIFOLD, .operands = CBX__PAIR(a, b, SPD), .high = INFINITY
 #define FRAMES         MANIFOLD, .operands = CBX__PAIR("u", "v", FRAME)
-#define SMOOTH         .flags = CBX_METRIC_DIFFERENTIABLE
 /* Values are checked in the code, which a compiled call would not do. */
 #define CHECKED .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
 
@@ -224,7 +223,7 @@ CBX__METRIC_TABLE(manifold,
     { .name = "ultrahyperbolic_distance", .summary = "Geodesic distance on a pseudo-hyperboloid",
       .formula = "arccosh(z) of z >= 1, arccos(z) of -1 <= z <= 1, with z = <x, y> / <x, x> and <x, y> = -x0 y0 - ... + xt yt + ... of t times", MANIFOLD, .high = INFINITY,
       .operands = CBX__PAIR("x", "y", HYPERBOLOID),
-      .parameters = { { "times", "coordinates in front that are times; 0 gives a sphere, 1 the hyperboloid", 1, 0, 1e6, CBX_PARAMETER_INTEGER, NULL } },
+      .parameters = { CBX__INTEGER("times", "coordinates in front that are times; 0 gives a sphere, 1 the hyperboloid", 1, 0, 1e6) },
       .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_LORENTZ, .items = ultrahyperbolic, CHECKED,
       .notes = "Of two matrices the mean over their rows. Points have the square -1 (1 without times), others are refused. Infinite where no geodesic joins the points. With one time and on the sphere it is a metric.",
       .source = "Law & Stam (2020)", .example = "[1.0, 0.0], [1.25, 0.75]" },

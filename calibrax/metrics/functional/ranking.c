@@ -222,16 +222,10 @@ static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_a
 
 #define RANKING(operand)                                                                                               \
     .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,                                       \
-    .operands = { { operand, CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_RELEVANCE, false } },               \
-    .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE
-#define K                                                                                                              \
-    {                                                                                                                  \
-        "k", "number of best items", 10, 1, 0x1p53, CBX_PARAMETER_INTEGER, NULL                                        \
-    }
-#define GAINS                                                                                                          \
-    {                                                                                                                  \
-        "gains", "exponential: 2^grade - 1; linear: the grade", 0, 0, 1, CBX_PARAMETER_CHOICE, "exponential|linear"    \
-    }
+    .operands = CBX__TWO(operand, SCORES, "targets", RELEVANCE), .shapes = CBX_SHAPES_LENGTH,                          \
+    .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE
+#define K     CBX__INTEGER("k", "number of best items", 10, 1, 0x1p53)
+#define GAINS CBX__CHOICE("gains", "exponential: 2^grade - 1; linear: the grade", 0, 1, "exponential|linear")
 #define ONE_QUERY                                                                                                      \
     "All items belong to one query, those of all batches of a state, too: of several queries take the mean of the "    \
     "results. "
@@ -263,8 +257,8 @@ CBX__METRIC_TABLE(ranking,
       .whole = reciprocal_rank, .notes = TIES "0 without relevant items.",
       .source = "McSherry & Najork (2008); torchmetrics RetrievalMRR", .example = "[0.9, 0.2, 0.7, 0.1], [0, 0, 1, 1]" },
     { .name = "coverage", .summary = "Coverage of a catalogue", .formula = "number of different items / catalog_size", .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,
-      .operands = { { "items", CBX_OPERAND_LABELS, false } },
-      .parameters = { { "catalog_size", "number of items there are; 0: one more than the largest number", 0, 0, 0x1p27, CBX_PARAMETER_INTEGER, NULL } },
+      .operands = { { "items", CBX_OPERAND_LABELS } },
+      .parameters = { CBX__INTEGER("catalog_size", "number of items there are; 0: one more than the largest number", 0, 0, 0x1p27) },
       .invariances = CBX_INVARIANT_ORDER, .parts = occurrences, .finish = share_seen, .flags = CBX_METRIC_EAGER,
       .notes = "items: numbers of the items that were recommended. Give catalog_size, since items that were never recommended are not among the numbers.",
       .source = "Ge, Delgado-Battenfeld & Jannach (2010)", .example = "[0, 3, 3, 1], catalog_size=10" },

@@ -80,11 +80,8 @@ static cbx_array *diversity(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_divide_scalar(ctx, cbx_sum(ctx, sums, NULL), pairs * sqrt(atoms));
 }
 
-#define SCIENTIFIC .domain = "scientific"
-#define BOUND(name, what, value)                                                                                       \
-    {                                                                                                                  \
-        name, what, value, 0, 0x1p500, CBX_PARAMETER_REAL, NULL                                                        \
-    }
+#define SCIENTIFIC               .domain = "scientific"
+#define BOUND(name, what, value) CBX__REAL(name, what, value, 0, 0x1p500)
 
 /* clang-format off */
 CBX__METRIC_TABLE(scientific,
@@ -102,7 +99,7 @@ CBX__METRIC_TABLE(scientific,
       .notes = "A vector of four. Affinities are logarithms, such as pKd: errors of concentrations are factors.",
       .source = "Of those metrics", .example = "[6.5, 7.2, 8.1], [6.8, 7.0, 8.3]" },
     { .name = "conformational_diversity", .summary = "Mean deviation between conformations", .formula = "mean over pairs i < j of sqrt(mean over atoms of ||x[i] - x[j]||^2)", SCIENTIFIC,
-      .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = INFINITY, .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE, false } },
+      .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = INFINITY, .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE } },
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .whole = diversity,
       .notes = "conformations (n, atoms, d), n at least 2. They are neither centred nor superposed: align them first if their places do not count. In the unit of the coordinates.",
       .source = "The Python package's conformational_diversity", .example = "[[[0.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [2.0, 3.0]]]" },

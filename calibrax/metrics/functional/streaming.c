@@ -240,31 +240,26 @@ static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const 
 }
 
 #define SIZE                                                                                                           \
-    {                                                                                                                  \
-        "size", "values that a level of the sketch holds; even", 4096, CBX__SKETCH_MIN_SIZE, CBX__SKETCH_MAX_SIZE,     \
-            CBX_PARAMETER_INTEGER, NULL                                                                                \
-    }
-#define Q                                                                                                              \
-    {                                                                                                                  \
-        "q", "share of the sample below the quantile", 0.5, 0, 1, CBX_PARAMETER_REAL, NULL                             \
-    }
+    CBX__INTEGER("size", "values that a level of the sketch holds; even", 4096, CBX__SKETCH_MIN_SIZE,                  \
+                 CBX__SKETCH_MAX_SIZE)
+#define Q CBX__REAL("q", "share of the sample below the quantile", 0.5, 0, 1)
 #define STREAMING(better, low_, high_)                                                                                 \
     .domain = "streaming", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define OF_SCORES                                                                                                      \
-    STREAMING(HIGHER, 0, 1),                                                                                           \
-        .operands = { { "scores", CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_BINARY, false } },             \
-        .parameters = { SIZE }, .flags = CBX_METRIC_DATA_SHAPED, .shapes = CBX_SHAPES_LENGTH,                          \
-        .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .parts = class_parts, .merge = class_merge
+    STREAMING(HIGHER, 0, 1), .operands = CBX__TWO("scores", SCORES, "targets", BINARY), .parameters = { SIZE },        \
+                             .flags = CBX_METRIC_DATA_SHAPED, .shapes = CBX_SHAPES_LENGTH,                             \
+                             .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .parts = class_parts,        \
+                             .merge = class_merge
 #define BOUND  "A sketch of n values keeps about size log2(n / size) of them, and is exact while n < size. "
 #define PAPERS "Manku, Rajagopalan & Lindsay (1998); Agarwal et al. (2013)"
 
 /* clang-format off */
 CBX__METRIC_TABLE(streaming,
     { .name = "quantile", .summary = "Quantile", .formula = "x_(i) + (q (n - 1) - i) (x_(i+1) - x_(i)), i = floor(q (n - 1)), x_(0) the smallest", STREAMING(INFO, -INFINITY, INFINITY),
-      .operands = { { "x", CBX_OPERAND_SAMPLE, false } }, .parameters = { Q }, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER, .whole = quantile,
+      .operands = { { "x", CBX_OPERAND_SAMPLE } }, .parameters = { Q }, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER, .whole = quantile,
       .notes = "A state keeps all data: streaming_quantile does not.", .source = "Hyndman & Fan (1996), definition 7; numpy.quantile", .example = "[3.0, 1.0, 2.0, 10.0], q=0.75" },
     { .name = "streaming_quantile", .summary = "Quantile by a sketch", .formula = "the smallest x that at least a share of q of the sample does not exceed, q known to the bound", STREAMING(INFO, -INFINITY, INFINITY),
-      .operands = { { "x", CBX_OPERAND_SAMPLE, false } }, .parameters = { SIZE, Q }, .flags = CBX_METRIC_DATA_SHAPED, .invariances = CBX_INVARIANT_ORDER,
+      .operands = { { "x", CBX_OPERAND_SAMPLE } }, .parameters = { SIZE, Q }, .flags = CBX_METRIC_DATA_SHAPED, .invariances = CBX_INVARIANT_ORDER,
       .parts = sample_parts, .merge = sample_merge, .finish = sample_quantile, .error = sample_error,
       .notes = BOUND "The error of a state bounds the share: the result lies between the quantiles of q - error and q + error. It is at most (1 + log2(n / size)) / size, for any data and any merges. Minimum and maximum are exact. It has no derivative: quantile, of all data, has one.",
       .source = PAPERS, .example = "[3.0, 1.0, 2.0, 10.0], q=0.75" },

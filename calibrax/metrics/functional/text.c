@@ -276,35 +276,32 @@ static cbx_array *exponential(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 
 #define TEXT     .domain = "text", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1, .flags = CBX_METRIC_DATA_SHAPED
 #define ONE_EACH TEXT, .operands = CBX__PAIR("candidate", "reference", TOKENS), .shapes = CBX_SHAPES_FREE
-#define ORDER                                                                                                          \
-    {                                                                                                                  \
-        "n", "tokens in an n-gram", 1, 1, MAX_ORDER, CBX_PARAMETER_INTEGER, NULL                                       \
-    }
+#define ORDER    CBX__INTEGER("n", "tokens in an n-gram", 1, 1, MAX_ORDER)
 
 /* clang-format off */
 CBX__METRIC_TABLE(text,
     { .name = "bleu", .summary = "BLEU", .formula = "min(1, exp(1 - r / c)) exp(mean over n of log(matched n-grams / n-grams)), c and r: lengths", TEXT,
-      .operands = { { "candidate", CBX_OPERAND_TOKENS, false }, { "references", CBX_OPERAND_TEXTS, false } }, .shapes = CBX_SHAPES_FREE,
-      .parameters = { { "max_n", "longest n-gram", 4, 1, MAX_ORDER, CBX_PARAMETER_INTEGER, NULL },
-                      { "effective_order", "leave out orders for which the candidate is too short", 1, 0, 1, CBX_PARAMETER_BOOL, NULL },
-                      { "smoothing", "what an order without a match counts as: 0, 0.1 matches, one match more (from n = 2 on), or 1/2, 1/4 ... matches", 0, 0, 3, CBX_PARAMETER_CHOICE, "none|floor|add_one|exp" } },
+      .operands = CBX__TWO("candidate", TOKENS, "references", TEXTS), .shapes = CBX_SHAPES_FREE,
+      .parameters = { CBX__INTEGER("max_n", "longest n-gram", 4, 1, MAX_ORDER),
+                      CBX__FLAG("effective_order", "leave out orders for which the candidate is too short", 1),
+                      CBX__CHOICE("smoothing", "what an order without a match counts as: 0, 0.1 matches, one match more (from n = 2 on), or 1/2, 1/4 ... matches", 0, 3, "none|floor|add_one|exp") },
       .parts = bleu_parts, .finish = bleu,
       .notes = "A match counts as often as the reference with most of it has it; r is the length of the reference that is closest, the shorter of two. Of several texts: of the counts of the corpus. Not tokenised: words are as they are given.",
       .source = "Papineni et al. (2002); Post (2018), sacrebleu", .example = "[0, 1, 2, 3, 0, 4], [[0, 1, 5, 3, 0, 4]]" },
     { .name = "rouge_n", .summary = "ROUGE-N", .formula = "matched n-grams / n-grams of the reference (recall)", ONE_EACH,
-      .parameters = { ORDER, { "measure", "recall, precision (of the n-grams of the candidate), or their harmonic mean", 0, 0, 2, CBX_PARAMETER_CHOICE, "recall|precision|f1" } },
+      .parameters = { ORDER, CBX__CHOICE("measure", "recall, precision (of the n-grams of the candidate), or their harmonic mean", 0, 2, "recall|precision|f1") },
       .items = rouge_n, .notes = "0 where a text is too short. A text is an item: batches are averaged text by text.",
       .source = "Lin (2004); rouge_score", .example = "[0, 1, 2, 3, 0, 4], [0, 1, 5, 3, 0, 4], n=2" },
     { .name = "rouge_l", .summary = "ROUGE-L", .formula = "(1 + beta^2) P R / (R + beta^2 P), P and R: length of the longest common subsequence / lengths of candidate and reference", ONE_EACH,
-      .parameters = { { "measure", "recall, precision, or their weighted harmonic mean", F, 0, 2, CBX_PARAMETER_CHOICE, "recall|precision|f" },
-                      { "beta", "weight of recall", 1, 0, 1e6, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { CBX__CHOICE("measure", "recall, precision, or their weighted harmonic mean", F, 2, "recall|precision|f"),
+                      CBX__REAL("beta", "weight of recall", 1, 0, 1e6) },
       .items = rouge_l, .notes = "0 of empty texts. With beta 1 the F1 of rouge_score. A text is an item.",
       .source = "Lin (2004); rouge_score", .example = "[0, 1, 2, 3, 0, 4], [0, 1, 5, 3, 0, 4]" },
     { .name = "perplexity", .summary = "Perplexity", .formula = "exp(-mean(log_probs))", .domain = "text", .direction = CBX_DIRECTION_LOWER, .low = 1, .high = INFINITY,
-      .operands = { { "log_probs", CBX_OPERAND_LOG_PROBABILITY, false } }, .invariances = CBX_INVARIANT_ORDER, .items = surprise, .finish = exponential, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .operands = { { "log_probs", CBX_OPERAND_LOG_PROBABILITY } }, .invariances = CBX_INVARIANT_ORDER, .items = surprise, .finish = exponential, .flags = CBX_METRIC_DIFFERENTIABLE,
       .notes = "log_probs are natural logarithms of the probabilities of the tokens that occurred. A mask leaves tokens out.",
       .source = "Jelinek et al. (1977); torchmetrics Perplexity", .example = "[-0.5, -1.0, -0.25]" },
-    { .name = "distinct_n", .summary = "Share of distinct n-grams", .formula = "distinct n-grams / n-grams", TEXT, .operands = { { "tokens", CBX_OPERAND_TOKENS, false } },
+    { .name = "distinct_n", .summary = "Share of distinct n-grams", .formula = "distinct n-grams / n-grams", TEXT, .operands = { { "tokens", CBX_OPERAND_TOKENS } },
       .parameters = { ORDER }, .items = distinct, .notes = "0 of a text shorter than n. Long texts repeat more: compare texts of one length. A text is an item.",
       .source = "Li et al. (2016)", .example = "[0, 1, 2, 0, 1, 3], n=2" },
 )

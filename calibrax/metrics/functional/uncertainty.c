@@ -151,56 +151,50 @@ static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
 #define OF_UNCERTAINTY(better, low_, high_)                                                                            \
     .domain = "uncertainty", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define UNCERTAINTY(better, low_, high_) OF_UNCERTAINTY(better, low_, high_), .invariances = CBX_INVARIANT_ORDER
-#define SMOOTH                           .flags = CBX_METRIC_DIFFERENTIABLE
 #define INTERVAL                                                                                                       \
-    .operands = { { "lower", CBX_OPERAND_REAL, false },                                                                \
-                  { "upper", CBX_OPERAND_REAL, false },                                                                \
-                  { "targets", CBX_OPERAND_REAL, false } }
+    .operands = { { "lower", CBX_OPERAND_REAL }, { "upper", CBX_OPERAND_REAL }, { "targets", CBX_OPERAND_REAL } }
 #define ESTIMATES                                                                                                      \
-    { "mean", CBX_OPERAND_VECTORS, false }, { "covariance", CBX_OPERAND_DEFINITE, false },                             \
-    {                                                                                                                  \
-        "targets", CBX_OPERAND_VECTORS, false                                                                          \
-    }
-#define MEMBERS .operands = { { "probabilities", CBX_OPERAND_CLASS_ENSEMBLE, false } }
+    { "mean", CBX_OPERAND_VECTORS }, { "covariance", CBX_OPERAND_DEFINITE }, { "targets", CBX_OPERAND_VECTORS, false }
+#define MEMBERS .operands = { { "probabilities", CBX_OPERAND_CLASS_ENSEMBLE } }
 
 /* clang-format off */
 CBX__METRIC_TABLE(uncertainty,
     { .name = "picp", .summary = "Coverage of prediction intervals", .formula = "mean(lower <= targets <= upper)", UNCERTAINTY(INFO, 0, 1), INTERVAL, .items = covered,
       .notes = "Best at the nominal coverage, not at 1. See mpiw and interval_score.",
       .source = "Khosravi et al. (2011)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 2.5, 3.0]" },
-    { .name = "mpiw", .summary = "Mean width of prediction intervals", .formula = "mean(upper - lower)", UNCERTAINTY(LOWER, -INFINITY, INFINITY), .operands = CBX__PAIR("lower", "upper", REAL), .items = width, SMOOTH,
+    { .name = "mpiw", .summary = "Mean width of prediction intervals", .formula = "mean(upper - lower)", UNCERTAINTY(LOWER, -INFINITY, INFINITY), .operands = CBX__PAIR("lower", "upper", REAL), .items = width, CBX__SMOOTH,
       .notes = "Negative where upper is below lower. Read it together with the coverage: see picp.",
       .source = "Khosravi et al. (2011)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 4.0]" },
     { .name = "interval_score", .summary = "Interval score", .formula = "mean(upper - lower + 2 / alpha (max(lower - targets, 0) + max(targets - upper, 0)))", UNCERTAINTY(LOWER, -INFINITY, INFINITY), INTERVAL,
-      .parameters = { { "alpha", "share of targets that intervals may miss", 0.1, 0x1p-1022, 1, CBX_PARAMETER_REAL, NULL } },
-      .axioms = CBX_AXIOM_PROPER, .items = interval_score, SMOOTH, .notes = "Also called Winkler score. Least, on average, for the quantiles alpha / 2 and 1 - alpha / 2.",
+      .parameters = { CBX__REAL("alpha", "share of targets that intervals may miss", 0.1, 0x1p-1022, 1) },
+      .axioms = CBX_AXIOM_PROPER, .items = interval_score, CBX__SMOOTH, .notes = "Also called Winkler score. Least, on average, for the quantiles alpha / 2 and 1 - alpha / 2.",
       .source = "Winkler (1972); Gneiting & Raftery (2007)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 2.5, 3.0], alpha=0.2" },
     { .name = "gaussian_nll", .summary = "Gaussian negative log-likelihood", .formula = "mean((log(2 pi variance) + (targets - mean)^2 / variance) / 2)", UNCERTAINTY(LOWER, -INFINITY, INFINITY),
-      .operands = { { "mean", CBX_OPERAND_REAL, false }, { "variance", CBX_OPERAND_POSITIVE, false }, { "targets", CBX_OPERAND_REAL, false } },
-      .axioms = CBX_AXIOM_PROPER, .items = gaussian_nll, SMOOTH, .notes = "Of densities, so that it may be negative.",
+      .operands = { { "mean", CBX_OPERAND_REAL }, { "variance", CBX_OPERAND_POSITIVE }, { "targets", CBX_OPERAND_REAL } },
+      .axioms = CBX_AXIOM_PROPER, .items = gaussian_nll, CBX__SMOOTH, .notes = "Of densities, so that it may be negative.",
       .source = "scipy.stats.norm.logpdf", .example = "[0.0, 1.0], [1.0, 4.0], [0.5, 3.0]" },
     { .name = "regression_calibration_error", .summary = "Calibration error of quantiles", .formula = "mean over levels q of |share of cdf <= q - q|", UNCERTAINTY(LOWER, 0, 1),
-      .operands = { { "cdf", CBX_OPERAND_PROBABILITY, false }, { "quantile_levels", CBX_OPERAND_PROBABILITY, true } }, .shapes = CBX_SHAPES_FREE,
+      .operands = { { "cdf", CBX_OPERAND_PROBABILITY }, { "quantile_levels", CBX_OPERAND_PROBABILITY, true } }, .shapes = CBX_SHAPES_FREE,
       .parts = level_parts, .merge = level_merge, .finish = level_error, .flags = CBX_METRIC_WEIGHTED,
       .notes = "cdf: each predicted distribution function at its target. quantile_levels left out: 0.1, 0.2, ... 0.9; batches that are joined must have the same ones.",
       .source = "Kuleshov, Fenner & Ermon (2018)", .example = "[0.05, 0.3, 0.55, 0.9], [0.25, 0.5, 0.75]" },
     { .name = "anees", .summary = "Average normalised estimation error squared", .formula = "mean(e^T covariance^-1 e) / d with e = targets - mean of d elements", UNCERTAINTY(INFO, 0, INFINITY),
-      .operands = { ESTIMATES }, .shapes = CBX_SHAPES_FREE, .items = nees, SMOOTH,
+      .operands = { ESTIMATES }, .shapes = CBX_SHAPES_FREE, .items = nees, CBX__SMOOTH,
       .notes = "1 for covariances that are right, above 1 for ones that are too small. Covariances that are not symmetric and positive definite are refused.",
       .source = "Bar-Shalom, Li & Kirubarajan (2001); Li, Zhao & Jilkov (2002)", .example = "[[0.0, 0.0]], [[[1.0, 0.0], [0.0, 4.0]]], [[1.0, 2.0]]" },
     { .name = "non_credibility_index", .summary = "Non-credibility index", .formula = "10 mean(log10(e^T covariance^-1 e / e^T reference_covariance^-1 e))", UNCERTAINTY(INFO, -INFINITY, INFINITY),
-      .operands = { ESTIMATES, { "reference_covariance", CBX_OPERAND_DEFINITE, false } }, .shapes = CBX_SHAPES_FREE, .items = credibility, SMOOTH,
+      .operands = { ESTIMATES, { "reference_covariance", CBX_OPERAND_DEFINITE } }, .shapes = CBX_SHAPES_FREE, .items = credibility, CBX__SMOOTH,
       .notes = "In decibels, with its sign: positive for covariances that are too small. An error of 0 counts 0. Covariances that are not symmetric and positive definite are refused.",
       .source = "Li & Zhao (2006)", .example = "[[0.0]], [[[1.0]]], [[1.0]], [[[10.0]]]" },
     { .name = "chi2_confidence_interval", .summary = "Confidence interval of chi-squared", .formula = "quantiles (1 - percentile) / 2 and (1 + percentile) / 2 of chi-squared with dim degrees of freedom, a row for each", OF_UNCERTAINTY(INFO, 0, INFINITY),
-      .operands = { { "dim", CBX_OPERAND_POSITIVE, false } }, .parameters = { { "percentile", "probability of the interval", 0.99, 0, 1, CBX_PARAMETER_REAL, NULL } },
+      .operands = { { "dim", CBX_OPERAND_POSITIVE } }, .parameters = { CBX__REAL("percentile", "probability of the interval", 0.99, 0, 1) },
       .whole = chi2_interval, .result = two_columns, .flags = CBX_METRIC_DATA_SHAPED,
       .notes = "For n errors of d elements with right covariances n d anees is chi-squared with n d degrees of freedom. Degrees of freedom are a count, by which nothing is differentiated.",
       .source = "scipy.stats.chi2.interval", .example = "[1, 6], percentile=0.95" },
-    { .name = "predictive_entropy", .summary = "Entropy of the mean of an ensemble", .formula = "mean over items of H(mean over members of probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = predictive_entropy, SMOOTH,
+    { .name = "predictive_entropy", .summary = "Entropy of the mean of an ensemble", .formula = "mean over items of H(mean over members of probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = predictive_entropy, CBX__SMOOTH,
       .notes = "In nats. All uncertainty about the class; reduction none gives one number for each item.",
       .source = "Depeweg et al. (2018)", .example = "[[[0.9, 0.1], [0.5, 0.5]]]" },
-    { .name = "ensemble_mutual_information", .summary = "Mutual information of class and member", .formula = "mean over items of H(mean over members of probabilities) - mean over members of H(probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = mutual_information, SMOOTH,
+    { .name = "ensemble_mutual_information", .summary = "Mutual information of class and member", .formula = "mean over items of H(mean over members of probabilities) - mean over members of H(probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = mutual_information, CBX__SMOOTH,
       .notes = "In nats. The uncertainty that members do not agree upon; 0 where they are equal.",
       .source = "Houlsby et al. (2011); Depeweg et al. (2018)", .example = "[[[0.9, 0.1], [0.5, 0.5]]]" },
 )

@@ -172,51 +172,46 @@ static cbx_array *centre(cbx_ctx *ctx, const cbx_metric_call *c)
 #define OF_CLASSES(vectors_, low_)                                                                                     \
     .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = low_,             \
     .high = INFINITY, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER,        \
-    .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                                         \
-                  { "labels", CBX_OPERAND_LABELS, false },                                                             \
-                  { vectors_, CBX_OPERAND_CLASS_VECTORS, false } }
-#define SMOOTH          .flags = CBX_METRIC_DIFFERENTIABLE
-#define POSITIVE_NUMBER 0x1p-1074, INFINITY, CBX_PARAMETER_REAL, NULL
-#define SCALE(value)                                                                                                   \
-    {                                                                                                                  \
-        "scale", "scale of the logits", value, POSITIVE_NUMBER                                                         \
-    }
-#define EXAMPLE "[[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]], [0, 0, 1], [[1.0, 0.2], [0.0, 1.0]]"
+    .operands = { { "embeddings", CBX_OPERAND_POINTS },                                                                \
+                  { "labels", CBX_OPERAND_LABELS },                                                                    \
+                  { vectors_, CBX_OPERAND_CLASS_VECTORS } }
+#define SCALE(value) CBX__POSITIVE("scale", "scale of the logits", value)
+#define EXAMPLE      "[[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]], [0, 0, 1], [[1.0, 0.2], [0.0, 1.0]]"
 
 /* clang-format off */
 CBX__METRIC_TABLE(learning_classes,
-    { .name = "normalized_softmax_loss", .summary = "Cross entropy of cosines", OF_CLASSES("class_vectors", 0), .items = normalized_softmax, SMOOTH,
+    { .name = "normalized_softmax_loss", .summary = "Cross entropy of cosines", OF_CLASSES("class_vectors", 0), .items = normalized_softmax, CBX__SMOOTH,
       .formula = "mean over items of log(sum over classes k of exp(cos(x, w[k]) / temperature)) - cos(x, w[label]) / temperature",
-      .parameters = { { "temperature", "divides the cosines", 0.05, POSITIVE_NUMBER } },
+      .parameters = { CBX__POSITIVE("temperature", "divides the cosines", 0.05) },
       .notes = "Cosines are at most 1, so that a large temperature leaves a loss that no embedding can bring to 0; a small one has gradients of the hardest items only. An embedding of 0 has cosine 0 with all.",
       .source = "Zhai & Wu (2019)", .example = EXAMPLE },
-    { .name = "arcface_loss", .summary = "ArcFace", OF_CLASSES("class_vectors", 0), .items = arcface, SMOOTH,
+    { .name = "arcface_loss", .summary = "ArcFace", OF_CLASSES("class_vectors", 0), .items = arcface, CBX__SMOOTH,
       .formula = "mean over items of the cross entropy of scale cos(theta[k]), that of the label being scale cos(theta + margin), theta: angle of x and w[k]",
-      .parameters = { { "margin", "angle that is added (rad)", 0.5, 0, 3.14159265358979323846, CBX_PARAMETER_REAL, NULL }, SCALE(64) },
+      .parameters = { CBX__REAL("margin", "angle that is added (rad)", 0.5, 0, 3.14159265358979323846), SCALE(64) },
       .notes = "Behind theta + margin = pi the logit is scale (cos(theta) - margin sin(margin)), as in InsightFace, so that it goes on falling.",
       .source = "Deng, Guo, Xue & Zafeiriou (2019)", .example = EXAMPLE },
-    { .name = "cosface_loss", .summary = "CosFace", OF_CLASSES("class_vectors", 0), .items = cosface, SMOOTH,
+    { .name = "cosface_loss", .summary = "CosFace", OF_CLASSES("class_vectors", 0), .items = cosface, CBX__SMOOTH,
       .formula = "mean over items of the cross entropy of scale cos(x, w[k]), that of the label being scale (cos(x, w[label]) - margin)",
-      .parameters = { { "margin", "what is taken from the cosine", 0.35, 0, 2, CBX_PARAMETER_REAL, NULL }, SCALE(64) },
+      .parameters = { CBX__REAL("margin", "what is taken from the cosine", 0.35, 0, 2), SCALE(64) },
       .notes = "With a margin a perfect embedding keeps a loss above 0: it is no cross entropy of probabilities. A small scale leaves a large loss, and a large margin may not train from random class vectors. An embedding of 0 has cosine 0 with all.",
       .source = "Wang et al. (2018)", .example = EXAMPLE },
-    { .name = "sphereface_loss", .summary = "SphereFace", OF_CLASSES("class_vectors", 0), .items = sphereface, SMOOTH,
+    { .name = "sphereface_loss", .summary = "SphereFace", OF_CLASSES("class_vectors", 0), .items = sphereface, CBX__SMOOTH,
       .formula = "mean over items of the cross entropy of scale ||x|| cos(theta[k]), that of the label being scale ||x|| ((-1)^j cos(margin theta) - 2 j), j = floor(margin theta / pi)",
-      .parameters = { { "margin", "factor of the angle", 4, 1, 16, CBX_PARAMETER_INTEGER, NULL }, SCALE(1) },
+      .parameters = { CBX__INTEGER("margin", "factor of the angle", 4, 1, 16), SCALE(1) },
       .notes = "The norm of embeddings counts, that of class vectors does not.",
       .source = "Liu et al. (2017)", .example = EXAMPLE },
-    { .name = "proxy_nca_loss", .summary = "Proxy-NCA", OF_CLASSES("proxies", -INFINITY), .items = proxy_nca, SMOOTH,
+    { .name = "proxy_nca_loss", .summary = "Proxy-NCA", OF_CLASSES("proxies", -INFINITY), .items = proxy_nca, CBX__SMOOTH,
       .formula = "mean over items of scale ||x - p[label]||^2 + log(sum over classes k of exp(-scale ||x - p[k]||^2)), x and p of norm 1",
-      .parameters = { SCALE(1), { "positive_in_sum", "the sum has the label, too; the paper of 2017 leaves it out", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .parameters = { SCALE(1), CBX__FLAG("positive_in_sum", "the sum has the label, too; the paper of 2017 leaves it out", 1) },
       .notes = "Above 0 unless positive_in_sum is False: then it is minus infinity of one class.",
       .source = "Movshovitz-Attias et al. (2017); Teh, DeVries & Taylor (2020)", .example = EXAMPLE },
     { .name = "proxy_anchor_loss", .summary = "Proxy-Anchor", OF_CLASSES("proxies", 0), .parts = anchor_parts, .merge = anchor_merge, .finish = anchor_finish,
       .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED,
       .formula = "mean over proxies with items of log(1 + sum over items of the class of exp(-scale (cos - margin))) + mean over all proxies of log(1 + sum over other items of exp(scale (cos + margin)))",
-      .parameters = { { "margin", "what cosines should exceed, or stay below minus it", 0.1, 0, 1, CBX_PARAMETER_REAL, NULL }, SCALE(32) },
+      .parameters = { CBX__REAL("margin", "what cosines should exceed, or stay below minus it", 0.1, 0, 1), SCALE(32) },
       .notes = "Weights are numbers of copies of an item.",
       .source = "Kim, Kim, Cho & Kwak (2020)", .example = EXAMPLE },
-    { .name = "center_loss", .summary = "Centre loss", OF_CLASSES("centers", 0), .items = centre, SMOOTH,
+    { .name = "center_loss", .summary = "Centre loss", OF_CLASSES("centers", 0), .items = centre, CBX__SMOOTH,
       .formula = "mean over items of ||x - centers[label]||^2 / 2",
       .notes = "The sum over items in the paper, which adds it to a cross entropy and moves centres by an update of its own.",
       .source = "Wen, Zhang, Li & Qiao (2016)", .example = EXAMPLE },

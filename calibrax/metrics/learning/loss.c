@@ -19,7 +19,7 @@ void cbx_learning_loss_row(const cbx_learning_loss *loss, cbx_metric_function *r
         .tier = CBX_METRIC_TIER_LEARNING,
         .summary = loss->summary ? loss->summary : loss->name,
         .formula = "",
-        .operands = { { "embeddings", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },
+        .operands = CBX__TWO("embeddings", POINTS, "labels", LABELS),
         .shapes = CBX_SHAPES_LENGTH,
         .direction = CBX_DIRECTION_LOWER,
         .low = -INFINITY,

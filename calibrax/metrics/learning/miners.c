@@ -149,17 +149,12 @@ static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
     .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_INFO, .low = low_,              \
     .high = high_, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_RELABEL
 #define EMBEDDED                                                                                                       \
-    { "embeddings", CBX_OPERAND_EMBEDDINGS, false }, { "labels", CBX_OPERAND_LABELS, false }
+    { "embeddings", CBX_OPERAND_EMBEDDINGS }, { "labels", CBX_OPERAND_LABELS }
 #define NEGATIVES MINER(-1, INFINITY)
 #define POSITIVES                                                                                                      \
-    {                                                                                                                  \
-        "positives", "those of an anchor that get a negative: all, or the farthest, or the nearest", 0, 0, 2,          \
-            CBX_PARAMETER_CHOICE, "all|hardest|easiest"                                                                \
-    }
-#define NORMALIZE                                                                                                      \
-    {                                                                                                                  \
-        "normalize", "make the norm of each embedding 1 first", 0, 0, 1, CBX_PARAMETER_BOOL, NULL                      \
-    }
+    CBX__CHOICE("positives", "those of an anchor that get a negative: all, or the farthest, or the nearest", 0, 2,     \
+                "all|hardest|easiest")
+#define NORMALIZE CBX__FLAG("normalize", "make the norm of each embedding 1 first", 0)
 #define TABLE                                                                                                          \
     "The result (n, n) has the place of the negative at [anchor, positive], and -1 where there is no negative: the "   \
     "operand "                                                                                                         \
@@ -173,18 +168,18 @@ CBX__METRIC_TABLE(learning_miners,
       .source = "Hermans, Beyer & Leibe (2017)", .example = "[[0.0], [1.0], [3.0]], [0, 0, 1]" },
     { .name = "mine_semi_hard_negatives", .summary = "Semi-hard negatives", NEGATIVES, .operands = { EMBEDDED }, .whole = semi_hard,
       .formula = "out[a, p] = the item n of another class with the smallest d(a, n), of those with d(a, p) < d(a, n) < d(a, p) + margin",
-      .parameters = { { "margin", "that of the loss", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, POSITIVES, NORMALIZE },
+      .parameters = { CBX__REAL("margin", "that of the loss", 1, 0, INFINITY), POSITIVES, NORMALIZE },
       .notes = TABLE "Pairs without such a negative get none.", .source = "Schroff, Kalenichenko & Philbin (2015)", .example = "[[0.0], [1.0], [1.5]], [0, 0, 1]" },
     { .name = "mine_distance_weighted_negatives", .summary = "Distance-weighted negatives", NEGATIVES, .whole = distance_weighted, .flags = CBX_METRIC_COMPILED,
       .operands = { EMBEDDED, { "uniforms", CBX_OPERAND_PROBABILITY, true, CBX_ITEMS_PAIRS } },
       .formula = "out[a, p] = an item n of another class with d(a, n) < max_distance, drawn in proportion to 1 / q(max(cutoff, d(a, n))), q(d) = d^(D - 2) (1 - d^2 / 4)^((D - 3) / 2), embeddings (n, D) of norm 1",
-      .parameters = { { "cutoff", "smallest distance in the weights", 0.5, 0x1p-1074, 2, CBX_PARAMETER_REAL, NULL }, { "max_distance", "negatives are nearer than it", 1.4, 0, 2, CBX_PARAMETER_REAL, NULL },
-                      { "seed", "of the draw", 0, 0, 0x1p53, CBX_PARAMETER_INTEGER, NULL }, POSITIVES },
+      .parameters = { CBX__REAL("cutoff", "smallest distance in the weights", 0.5, 0x1p-1074, 2), CBX__REAL("max_distance", "negatives are nearer than it", 1.4, 0, 2),
+                      CBX__INTEGER("seed", "of the draw", 0, 0, 0x1p53), POSITIVES },
       .notes = TABLE "uniforms (n, n), a random number for each pair, takes the place of the seed: so a compiled function draws again.",
       .source = "Wu, Manmatha, Smola & Kraehenbuehl (2017)", .example = "[[1.0, 0.0], [1.0, 0.5], [0.5, 1.0]], [0, 0, 1]" },
     { .name = "mine_multi_similarity_pairs", .summary = "Pairs of the multi-similarity miner", MINER(0, 1), .operands = { EMBEDDED }, .whole = multi_similarity,
       .formula = "out[i, j] = 1 for positives with cos(i, j) - epsilon < max over negatives k of cos(i, k), and negatives with cos(i, j) + epsilon > min over positives k of cos(i, k), else 0",
-      .parameters = { { "epsilon", "by how much pairs may miss", 0.1, -2, 2, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { CBX__REAL("epsilon", "by how much pairs may miss", 0.1, -2, 2) },
       .notes = "The operand pairs of the pair losses. Rows of items without positives, or without negatives, are 0.",
       .source = "Wang et al. (2019)", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
 )

@@ -125,16 +125,12 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
 #define OF_PAIRS                                                                                                       \
     LEARNING, .shapes = CBX_SHAPES_LENGTH,                                                                             \
               .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                     \
-              .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                               \
-                            { "labels", CBX_OPERAND_LABELS, false },                                                   \
+              .operands = { { "embeddings", CBX_OPERAND_POINTS },                                                      \
+                            { "labels", CBX_OPERAND_LABELS },                                                          \
                             { "pairs", CBX_OPERAND_BINARY, true, CBX_ITEMS_PAIRS } }
 #define OF_ROWS(a, b)                                                                                                  \
     LEARNING, .operands = CBX__PAIR(a, b, POINTS), .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER
-#define POSITIVE_NUMBER 0x1p-1074, INFINITY, CBX_PARAMETER_REAL, NULL
-#define NORMALIZE                                                                                                      \
-    {                                                                                                                  \
-        "normalize", "make the norm of each embedding 1 first", 0, 0, 1, CBX_PARAMETER_BOOL, NULL                      \
-    }
+#define NORMALIZE CBX__FLAG("normalize", "make the norm of each embedding 1 first", 0)
 #define CHOSEN                                                                                                         \
     "pairs (n, n) of 0 and 1 leaves pairs out (mine_multi_similarity_pairs makes one; mask[i] mask[j] leaves items "   \
     "out in compiled code). "
@@ -143,33 +139,33 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
 CBX__METRIC_TABLE(learning_pairs,
     { .name = "contrastive_loss", .summary = "Contrastive loss", OF_PAIRS, .whole = contrastive,
       .formula = "mean over pairs i != j of d(i, j)^2 where labels are equal, else max(0, margin - d(i, j))^2",
-      .parameters = { { "margin", "distance that items of different classes should have", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, NORMALIZE },
+      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), NORMALIZE },
       .notes = CHOSEN "0 of one item. Equal embeddings have derivative 0. Hadsell et al. have half of it.",
       .source = "Hadsell, Chopra & LeCun (2006)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "lifted_structure_loss", .summary = "Lifted structure loss", OF_PAIRS, .whole = lifted_structure,
       .formula = "mean over positive pairs (i, j) of max(0, d(i, j) + log(sum over negatives k of i of exp(margin - d(i, k)) + sum over negatives l of j of exp(margin - d(j, l))))^2 / 2",
-      .parameters = { { "margin", "distance that items of different classes should have", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, NORMALIZE },
+      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), NORMALIZE },
       .notes = CHOSEN "0 where there is no positive pair, or one class.",
       .source = "Oh Song et al. (2016)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "nt_xent_loss", .summary = "Normalized temperature-scaled cross entropy", OF_PAIRS, .whole = nt_xent,
       .formula = "mean over positive pairs (i, j) of log(1 + sum over negatives k of i of exp((cos(i, k) - cos(i, j)) / temperature))",
-      .parameters = { { "temperature", "divides the cosines", 0.5, POSITIVE_NUMBER } },
+      .parameters = { CBX__POSITIVE("temperature", "divides the cosines", 0.5) },
       .notes = CHOSEN "Other positives of an anchor are in no denominator: supervised_contrastive_loss has them there. Both are the loss of SimCLR where each class has two items. An anchor without positives does not count; 0 where there is no positive pair.",
       .source = "Chen et al. (2020), SimCLR; pytorch_metric_learning.losses.NTXentLoss", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "supervised_contrastive_loss", .summary = "Supervised contrastive loss", OF_PAIRS, .whole = supervised_contrastive,
       .formula = "mean over anchors i of mean over positives j of log(sum over k != i of exp(cos(i, k) / temperature)) - cos(i, j) / temperature",
-      .parameters = { { "temperature", "divides the cosines", 0.1, POSITIVE_NUMBER } },
+      .parameters = { CBX__POSITIVE("temperature", "divides the cosines", 0.1) },
       .notes = CHOSEN "An anchor without positives does not count; 0 where there is no positive pair.",
       .source = "Khosla et al. (2020), L_out", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "multi_similarity_loss", .summary = "Multi-similarity loss", OF_PAIRS, .whole = multi_similarity,
       .formula = "mean over i of log(1 + sum over positives j of exp(-alpha (cos(i, j) - base))) / alpha + log(1 + sum over negatives k of exp(beta (cos(i, k) - base))) / beta",
-      .parameters = { { "alpha", "sharpness for positives", 2, POSITIVE_NUMBER }, { "beta", "sharpness for negatives", 50, POSITIVE_NUMBER },
-                      { "base", "cosine between near and far", 0.5, -INFINITY, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { CBX__POSITIVE("alpha", "sharpness for positives", 2), CBX__POSITIVE("beta", "sharpness for negatives", 50),
+                      CBX__REAL("base", "cosine between near and far", 0.5, -INFINITY, INFINITY) },
       .notes = CHOSEN "An item without positives or negatives has 0 for them, and counts in the mean.",
       .source = "Wang et al. (2019)", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "circle_loss", .summary = "Circle loss", OF_PAIRS, .whole = circle,
       .formula = "mean over i of log(1 + sum over negatives k of exp(scale a(k) (cos(i, k) - margin)) * sum over positives j of exp(-scale b(j) (cos(i, j) - 1 + margin))), a = max(0, cos + margin), b = max(0, 1 + margin - cos)",
-      .parameters = { { "margin", "width of the decision boundary", 0.4, 0, 1, CBX_PARAMETER_REAL, NULL }, { "scale", "scale of the cosines", 80, POSITIVE_NUMBER } },
+      .parameters = { CBX__REAL("margin", "width of the decision boundary", 0.4, 0, 1), CBX__POSITIVE("scale", "scale of the cosines", 80) },
       .notes = CHOSEN "Items that lack positives or negatives do not count. The derivative is that of the formula; packages that hold a and b constant have another one.",
       .source = "Sun et al. (2020)", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "n_pairs_loss", .summary = "N-pairs loss", OF_ROWS("anchors", "positives"), .whole = n_pairs,
@@ -178,8 +174,8 @@ CBX__METRIC_TABLE(learning_pairs,
       .source = "Sohn (2016)", .example = "[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, 2.0]]" },
     { .name = "info_nce_loss", .summary = "InfoNCE", OF_ROWS("queries", "keys"), .whole = info_nce,
       .formula = "mean over i of log(sum over j of exp((cos(queries[i], keys[j]) - cos(queries[i], keys[i])) / temperature))",
-      .parameters = { { "temperature", "divides the cosines", 0.07, POSITIVE_NUMBER },
-                      { "symmetric", "the mean with that of keys and queries exchanged, as in CLIP", 0, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .parameters = { CBX__POSITIVE("temperature", "divides the cosines", 0.07),
+                      CBX__FLAG("symmetric", "the mean with that of keys and queries exchanged, as in CLIP", 0) },
       .notes = "Row i of both belongs together. log(n) of equal rows.", .source = "van den Oord, Li & Vinyals (2018); Radford et al. (2021)",
       .example = "[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, 2.0]]" },
 )

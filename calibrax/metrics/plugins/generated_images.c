@@ -159,19 +159,9 @@ static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
 #define SETS                                                                                                           \
     IMAGES, .operands = CBX__PAIR("real", "generated", FEATURES), .shapes = CBX_SHAPES_ROWS,                           \
             .direction = CBX_DIRECTION_LOWER
-#define SEED                                                                                                           \
-    {                                                                                                                  \
-        "seed", "of the draws", 0, 0, 0x1p53, CBX_PARAMETER_INTEGER, NULL                                              \
-    }
-#define RESULT                                                                                                         \
-    {                                                                                                                  \
-        "result", "the mean over the parts, or their standard deviation (over n)", 0, 0, 1, CBX_PARAMETER_CHOICE,      \
-            "mean|std"                                                                                                 \
-    }
-#define GRADIENT                                                                                                       \
-    {                                                                                                                  \
-        "gradient", "derivatives go through the function, too", 0, 0, 1, CBX_PARAMETER_BOOL, NULL                      \
-    }
+#define SEED     CBX__INTEGER("seed", "of the draws", 0, 0, 0x1p53)
+#define RESULT   CBX__CHOICE("result", "the mean over the parts, or their standard deviation (over n)", 0, 1, "mean|std")
+#define GRADIENT CBX__FLAG("gradient", "derivatives go through the function, too", 0)
 
 /* clang-format off */
 CBX__METRIC_TABLE(features_generated,
@@ -183,15 +173,15 @@ CBX__METRIC_TABLE(features_generated,
     { .name = "kid", .summary = "Kernel inception distance", SETS, .low = -INFINITY, .high = INFINITY, .whole = kid,
       .flags = CBX_METRIC_FEATURES | CBX_METRIC_APART | CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER,
       .formula = "mean over subsets of mean k(x, x') + mean k(y, y') - 2 mean k(x, y), pairs of different rows within a set, k(x, y) = (gamma <x, y> + coef)^degree",
-      .parameters = { { "subsets", "number of draws", 100, 1, MAX_SETS, CBX_PARAMETER_INTEGER, NULL }, { "subset_size", "images of each set in a draw", 1000, 2, 0x1p31, CBX_PARAMETER_INTEGER, NULL },
-                      { "degree", "power of the kernel", 3, 1, 16, CBX_PARAMETER_INTEGER, NULL }, { "gamma", "factor of the product; 0: 1 / d", 0, 0, INFINITY, CBX_PARAMETER_REAL, NULL },
-                      { "coef", "summand of the product", 1, -INFINITY, INFINITY, CBX_PARAMETER_REAL, NULL }, SEED, RESULT, GRADIENT },
+      .parameters = { CBX__INTEGER("subsets", "number of draws", 100, 1, MAX_SETS), CBX__INTEGER("subset_size", "images of each set in a draw", 1000, 2, 0x1p31),
+                      CBX__INTEGER("degree", "power of the kernel", 3, 1, 16), CBX__REAL("gamma", "factor of the product; 0: 1 / d", 0, 0, INFINITY),
+                      CBX__REAL("coef", "summand of the product", 1, -INFINITY, INFINITY), SEED, RESULT, GRADIENT },
       .notes = "Unbiased: it may be below 0 of like sets. Each subset is drawn without replacement. The same for any order of the images, and of batches of a state, which may have real or generated images alone.",
       .source = "Binkowski, Sutherland, Arbel & Gretton (2018); torchmetrics.image.KernelInceptionDistance", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]], subsets=2, subset_size=3" },
-    { .name = "image_inception_score", .summary = "Inception score of images", IMAGES, .operands = { { "images", CBX_OPERAND_FEATURES, false } }, .direction = CBX_DIRECTION_HIGHER,
+    { .name = "image_inception_score", .summary = "Inception score of images", IMAGES, .operands = { { "images", CBX_OPERAND_FEATURES } }, .direction = CBX_DIRECTION_HIGHER,
       .low = 0, .high = INFINITY, .whole = inception, .flags = CBX_METRIC_FEATURES | CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER,
       .formula = "mean over splits of exp(mean KL(p, mean of p)), p: softmax of the features, which are logits of classes",
-      .parameters = { { "splits", "parts of the images", 10, 1, MAX_SETS, CBX_PARAMETER_INTEGER, NULL }, SEED, RESULT, GRADIENT },
+      .parameters = { CBX__INTEGER("splits", "parts of the images", 10, 1, MAX_SETS), SEED, RESULT, GRADIENT },
       .notes = "The seed shuffles the images in front of the splits; the same for any order of them. inception_score takes probabilities, in order.",
       .source = "Salimans et al. (2016); torchmetrics.image.InceptionScore", .example = "[[2.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 3.0]], splits=2" },
 )

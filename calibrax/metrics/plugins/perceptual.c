@@ -78,10 +78,10 @@ static cbx_array *lpips(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(features_perceptual,
     { .name = "lpips", .summary = "Learned perceptual image patch similarity", .domain = "features", .tier = CBX_METRIC_TIER_LEARNED, .function = "images, a batch of them, to features (n, channels, ...) of one or several layers",
-      .operands = { { "images", CBX_OPERAND_BATCH, false }, { "references", CBX_OPERAND_BATCH, false }, { "linear", CBX_OPERAND_NONNEGATIVE, true } },
+      .operands = { { "images", CBX_OPERAND_BATCH }, { "references", CBX_OPERAND_BATCH }, { "linear", CBX_OPERAND_NONNEGATIVE, true } },
       .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY, .items = lpips,
       .flags = CBX_METRIC_FEATURES | CBX_METRIC_DIFFERENTIABLE, .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_ORDER,
-      .parameters = { { "gradient", "derivatives go through the function, too", 0, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .parameters = { CBX__FLAG("gradient", "derivatives go through the function, too", 0) },
       .formula = "mean over pairs of sum over layers of mean over places of sum over channels of linear[channel] (a - b)^2, a and b: features of norm 1 along the channels",
       .notes = "linear has the weights of the channels, those of all layers behind each other; without it they are 1. Where all channels are 0 the direction is 0, too: other packages add an epsilon to norms.",
       .source = "Zhang, Isola, Efros, Shechtman & Wang (2018)", .example = "[[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [4.0, 3.0]]" },

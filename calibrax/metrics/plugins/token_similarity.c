@@ -176,25 +176,22 @@ static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call
 }
 
 #define BASELINE(name_)                                                                                                \
-    {                                                                                                                  \
-        name_, "value of texts that have nothing in common, for the rescaled result", 0, -1, 0x1.fffffffffffffp-1,     \
-            CBX_PARAMETER_REAL, NULL                                                                                   \
-    }
+    CBX__REAL(name_, "value of texts that have nothing in common, for the rescaled result", 0, -1, 0x1.fffffffffffffp-1)
 
 /* clang-format off */
 CBX__METRIC_TABLE(features_tokens,
     { .name = "bert_score", .summary = "Similarity of texts by vectors of their tokens", .domain = "features", .tier = CBX_METRIC_TIER_FEATURES, .function = "texts to vectors of their tokens (n, tokens, d)",
-      .operands = { { "candidates", CBX_OPERAND_TOKEN_VECTORS, false }, { "references", CBX_OPERAND_TOKEN_VECTORS, false },
+      .operands = { { "candidates", CBX_OPERAND_TOKEN_VECTORS }, { "references", CBX_OPERAND_TOKEN_VECTORS },
                     { "candidate_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_FIRST }, { "reference_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_SECOND } },
       .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_HIGHER, .low = -INFINITY, .high = 1, .parts = bert_parts, .finish = bert_finish,
       .flags = CBX_METRIC_FEATURES | CBX_METRIC_WEIGHTED | CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER,
-      .parameters = { { "result", "which of them", 0, 0, 3, CBX_PARAMETER_CHOICE, "f1|precision|recall|all" }, BASELINE("precision_baseline"), BASELINE("recall_baseline"), BASELINE("f1_baseline"),
-                      { "gradient", "derivatives go through the function, too", 0, 0, 1, CBX_PARAMETER_BOOL, NULL } },
+      .parameters = { CBX__CHOICE("result", "which of them", 0, 3, "f1|precision|recall|all"), BASELINE("precision_baseline"), BASELINE("recall_baseline"), BASELINE("f1_baseline"),
+                      CBX__FLAG("gradient", "derivatives go through the function, too", 0) },
       .formula = "precision = mean over tokens of the candidate of the largest cosine to a token of the reference, recall the same of the reference, f1 = 2 precision recall / (precision + recall); means over pairs; (x - baseline) / (1 - baseline)",
       .notes = "A token whose vector is 0 is padding. Weights of tokens (inverse_document_frequency makes them) weigh the means over tokens. A text without tokens has 0. result='all' is precision, recall and f1.",
       .source = "Zhang, Kishore, Wu, Weinberger & Artzi (2020)", .example = "[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]]" },
     { .name = "inverse_document_frequency", .summary = "Weights of tokens by how rare they are", .domain = "features", .tier = CBX_METRIC_TIER_FUNCTION,
-      .operands = { { "texts", CBX_OPERAND_TEXTS, false }, { "corpus", CBX_OPERAND_TEXTS, false } },
+      .operands = CBX__TWO("texts", TEXTS, "corpus", TEXTS),
       .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_INFO, .low = 0, .high = INFINITY, .whole = inverse_document_frequency, .result = one_each, .flags = CBX_METRIC_DATA_SHAPED,
       .formula = "out[i, t] = log((number of texts of the corpus + 1) / (number of those that have token texts[i, t] + 1))",
       .notes = "0 behind the end of a text. The weights of bert_score; set those of marks of begin and end to 0.",
