@@ -277,10 +277,10 @@ cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *co
 cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state)
 {
     const cbx_metric_function *m = call->metric;
-    cbx_array *sums[2], *mean;
+    cbx_array *mean;
 
     if (m->parts) return m->finish(ctx, call, state);
-    cbx__unpack(ctx, state, 2, sums);
+    CBX__PARTS(sums, 2, ctx, state);
     mean = cbx_divide(ctx, sums[0], sums[1]);
     return m->finish ? m->finish(ctx, call, mean) : mean;
 }

@@ -262,7 +262,9 @@ cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array
                               const cbx_array *gaps);
 /** n scalars in a vector. */
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
-/** Elements of a vector as scalars; out[n] are written in any case. */
-void cbx__unpack(cbx_ctx *ctx, const cbx_array *x, size_t n, cbx_array **out);
+/** Elements of a vector as scalars, an array of n of them. */
+#define CBX__PARTS(name, n, ctx, x)                                                                                    \
+    cbx_array *name[n];                                                                                                \
+    cbx_unstack(ctx, x, 0, n, name)
 
 #endif

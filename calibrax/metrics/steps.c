@@ -216,5 +216,3 @@ cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array
 }
 
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in) { return cbx_stack(ctx, n, in, 0); }
-
-void cbx__unpack(cbx_ctx *ctx, const cbx_array *x, size_t n, cbx_array **out) { cbx_unstack(ctx, x, 0, n, out); }

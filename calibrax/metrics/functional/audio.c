@@ -51,10 +51,9 @@ static cbx_array *convergence_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *convergence(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
     const cbx_array *one = cbx__number(ctx, 1), *nothing;
-    cbx_array *s[2];
 
+    CBX__PARTS(s, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, s);
     nothing = cbx_logical_and(ctx, cbx_equal_scalar(ctx, s[0], 0), cbx_equal_scalar(ctx, s[1], 0));
     return cbx__root(ctx, cbx_divide(ctx, s[0], cbx_where(ctx, nothing, one, s[1])));
 }
@@ -76,8 +75,8 @@ static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
 
     for (size_t m = 0; !cbx_array_is_failed(out) && m < mels; m++) {
         const double low = hz_of_mel(step * (double)m), centre = hz_of_mel(step * (double)(m + 1));
-        double *w = cbx_array_data_mut(out);
         const double high = hz_of_mel(step * (double)(m + 2));
+        double *w = cbx_array_data_mut(out);
         for (size_t k = 0; k < bins; k++) {
             const double hz = rate * (double)k / c->parameters[FFT_SIZE];
             const double up = (hz - low) / (centre - low), down = (high - hz) / (high - centre);
@@ -128,10 +127,8 @@ static cbx_array *power_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *decibels(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[2];
-
+    CBX__PARTS(s, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, s);
     return cbx_multiply_scalar(ctx, cbx_log10(ctx, cbx_divide(ctx, s[0], s[1])), 10);
 }
 

@@ -36,30 +36,25 @@ static cbx_array *binned(cbx_ctx *ctx, const cbx_metric_call *c)
 /* Of classes, too: each class has all items. */
 static cbx_array *expected(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[3];
-
+    CBX__PARTS(s, 3, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 3, s);
     return cbx_divide(ctx, cbx_sum(ctx, cbx_abs(ctx, cbx_subtract(ctx, s[2], s[1])), NULL), cbx_sum(ctx, s[0], NULL));
 }
 
 static cbx_array *largest(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[3];
-
+    CBX__PARTS(s, 3, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 3, s);
     return cbx_max(ctx, cbx__ratio_or(ctx, cbx_abs(ctx, cbx_subtract(ctx, s[2], s[1])), s[0], 0), NULL);
 }
 
 /* (bins, 3): mean prediction, share of events, weight. */
 static cbx_array *diagram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[3];
     const cbx_array *columns[3];
 
+    CBX__PARTS(s, 3, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 3, s);
     columns[0] = cbx__ratio_or(ctx, s[1], s[0], 0);
     columns[1] = cbx__ratio_or(ctx, s[2], s[0], 0);
     columns[2] = s[0];
@@ -82,11 +77,10 @@ static cbx_array *brier_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *brier_decomposition(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[4];
     const cbx_array *n, *rate, *each, *out[5], *explained;
 
+    CBX__PARTS(s, 4, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 4, s);
     n = cbx_sum(ctx, s[0], NULL);
     rate = cbx_divide(ctx, cbx_sum(ctx, s[2], NULL), n);
     each = cbx__ratio_or(ctx, s[2], s[0], 0);

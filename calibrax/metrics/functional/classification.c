@@ -217,7 +217,6 @@ static void softmax_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x
     const size_t block = k < BLOCK ? BLOCK / k : 1;
     double *work = cbx__scratch(ctx, c->metric, 2 * block * k, sizeof *work, "rows of %zu numbers", k);
 
-    (void)c;
     for (size_t at = 0; work && at < n; at += block)
         softmax_losses(x + at * k, (const int64_t *)labels + at, n - at < block ? n - at : block, k, work,
                        (double *)out + at);

@@ -94,10 +94,8 @@ static cbx_array *spread_and_skill(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[3];
-
+    CBX__PARTS(s, 3, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 3, s);
     const cbx_array *fine = cbx_greater_scalar(ctx, s[2], 0), *one = cbx__number(ctx, 1);
     const cbx_array *ratio = cbx__root(ctx, cbx_divide(ctx, s[1], cbx_where(ctx, fine, s[2], one)));
     return cbx_where(ctx, fine, ratio, cbx__number(ctx, NAN));
@@ -184,7 +182,6 @@ static void rps_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *p, co
 {
     double *square = cbx__scratch(ctx, c->metric, classes, sizeof *square, "rows of %zu numbers", classes);
 
-    (void)c;
     for (size_t i = 0; square && i < n; i++, p += classes) {
         const int64_t label = ((const int64_t *)labels)[i];
         double sum = 0;
@@ -238,10 +235,8 @@ static cbx_array *reliability_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *reliability(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[2];
-
+    CBX__PARTS(s, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, s);
     const cbx_array *sum = cbx_sum(ctx, cbx__ratio_or(ctx, cbx_square(ctx, s[1]), s[0], 0), NULL);
     return cbx_divide(ctx, sum, cbx_sum(ctx, s[0], NULL));
 }

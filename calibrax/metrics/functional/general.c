@@ -34,12 +34,11 @@ static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
 {
-    cbx_array *a[6], *b[6];
     const cbx_array *out[6];
 
+    CBX__PARTS(a, 6, ctx, x);
+    CBX__PARTS(b, 6, ctx, y);
     (void)c;
-    cbx__unpack(ctx, x, 6, a);
-    cbx__unpack(ctx, y, 6, b);
     const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
     out[0] = j.n;
     for (size_t i = 1; i < 5; i += 2) { /* of t and of e */
@@ -63,19 +62,15 @@ static cbx_array *share_explained(cbx_ctx *ctx, const cbx_array *loss, const cbx
 
 static cbx_array *r_squared(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[6];
-
+    CBX__PARTS(s, 6, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 6, s);
     return share_explained(ctx, s[5], cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
 
 static cbx_array *explained_variance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[6];
-
+    CBX__PARTS(s, 6, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 6, s);
     const cbx_array *loss = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[3], s[4]), cbx__number(ctx, 0), s[4]);
     return share_explained(ctx, loss, cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
@@ -119,10 +114,8 @@ static cbx_array *relative(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 
 static cbx_array *relative_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[2];
-
+    CBX__PARTS(s, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, s);
     return relative(ctx, s[0], s[1]);
 }
 

@@ -26,10 +26,8 @@ static cbx_array *valid_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *share(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[2];
-
+    CBX__PARTS(s, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, s);
     return cbx_divide(ctx, s[0], s[1]);
 }
 

@@ -26,11 +26,9 @@ static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
 /* With the products of both series. */
 static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
 {
-    cbx_array *a[6], *b[6];
-
+    CBX__PARTS(a, 6, ctx, first);
+    CBX__PARTS(b, 6, ctx, second);
     (void)c;
-    cbx__unpack(ctx, first, 6, a);
-    cbx__unpack(ctx, second, 6, b);
     const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
     const cbx_array *dx = cbx_subtract(ctx, b[1], a[1]), *dy = cbx_subtract(ctx, b[3], a[3]);
     const cbx_array *parts[] = {
@@ -54,10 +52,9 @@ static cbx_array *correlation(cbx_ctx *ctx, const cbx_array *xx, const cbx_array
 static cbx_array *pearson(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
     const cbx_array *nan = cbx__number(ctx, NAN);
-    cbx_array *s[6];
 
+    CBX__PARTS(s, 6, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 6, s);
     for (int i = 1; i < 5; i += 2)
         s[i + 1] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[i], s[i + 1]), nan, s[i + 1]);
     return correlation(ctx, s[2], s[4], s[5]);
@@ -66,10 +63,8 @@ static cbx_array *pearson(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
 /* 2 cov / (var x + var y + (mean x - mean y)^2); of equal constants 1. */
 static cbx_array *concordance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[6];
-
+    CBX__PARTS(s, 6, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 6, s);
     const cbx_array *gap = cbx_multiply(ctx, s[0], cbx_square(ctx, cbx_subtract(ctx, s[1], s[3])));
     return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, s[5], 2), cbx_add(ctx, cbx_add(ctx, s[2], s[4]), gap), 1);
 }
@@ -167,10 +162,9 @@ static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
     const double k = c->parameters[0];
-    cbx_array *s[4];
     const cbx_array *one = cbx__number(ctx, 1), *share, *rest, *freedom;
 
-    cbx__unpack(ctx, state, 4, s);
+    CBX__PARTS(s, 4, ctx, state);
     s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     share = cbx_divide(ctx, s[3], s[2]);
     rest = cbx_subtract_scalar(ctx, s[0], k + 1);
@@ -192,11 +186,9 @@ static cbx_array *fit_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
 {
-    cbx_array *a[4], *b[4];
-
+    CBX__PARTS(a, 4, ctx, first);
+    CBX__PARTS(b, 4, ctx, second);
     (void)c;
-    cbx__unpack(ctx, first, 4, a);
-    cbx__unpack(ctx, second, 4, b);
     const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
     const cbx_array *gap = cbx_subtract(ctx, b[1], a[1]);
     const cbx_array *parts[] = { j.n, cbx__join_means(ctx, &j, a[1], gap),
@@ -221,11 +213,9 @@ static cbx_array *third_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first,
                                      const cbx_array *second)
 {
-    cbx_array *a[4], *b[4];
-
+    CBX__PARTS(a, 4, ctx, first);
+    CBX__PARTS(b, 4, ctx, second);
     (void)c;
-    cbx__unpack(ctx, first, 4, a);
-    cbx__unpack(ctx, second, 4, b);
     const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
     const cbx_array *d = cbx_subtract(ctx, b[1], a[1]), *square = cbx_square(ctx, d);
     const cbx_array *pa = cbx__ratio_or(ctx, a[0], j.n, 0), *pb = j.share;
@@ -242,10 +232,8 @@ static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, con
 
 static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *s[4];
-
+    CBX__PARTS(s, 4, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 4, s);
     s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     const cbx_array *spread = cbx__root(ctx, s[2]), *third = cbx__ratio_or(ctx, s[3], spread, 0);
     return cbx_multiply(ctx, cbx__ratio_or(ctx, third, s[2], 0), cbx_sqrt(ctx, s[0]));

@@ -150,11 +150,10 @@ static cbx_array *anchor_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
 
 static cbx_array *anchor_finish(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
-    cbx_array *sums[2];
     const cbx_array *near, *seen;
 
+    CBX__PARTS(sums, 2, ctx, state);
     (void)c;
-    cbx__unpack(ctx, state, 2, sums);
     seen = cbx_not_equal_scalar(ctx, sums[0], -INFINITY);
     near = cbx__mean_where(ctx, seen, cbx__softplus(ctx, sums[0]));
     return cbx_add(ctx, near, cbx_mean(ctx, cbx__softplus(ctx, sums[1]), NULL));

@@ -93,9 +93,9 @@ static cbx_array *bert_finish(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 {
     static const char *const baselines[] = { "precision_baseline", "recall_baseline", "f1_baseline" };
     const double which = cbx__metric_parameter(c, "result");
-    cbx_array *sums[4], *out[3];
+    cbx_array *out[3];
 
-    cbx__unpack(ctx, state, 4, sums);
+    CBX__PARTS(sums, 4, ctx, state);
     for (size_t i = 0; i < CBX_LEN(out); i++) {
         const double baseline = cbx__metric_parameter(c, baselines[i]);
         out[i] = cbx_divide(ctx, sums[i], sums[3]);
