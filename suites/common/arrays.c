@@ -52,23 +52,27 @@ void cbx__suite_fill(cbx_array *a, double density, cbx_rng *rng)
     for (size_t i = 0; i < cbx_array_count(a); i++) data[i] = cbx_rng_uniform(rng) < density;
 }
 
-double cbx__suite_bool_density(size_t k) { return k ? sqrt(-expm1(-log(2) / (double)k)) : 0; }
-
-cbx_status cbx__suite_order(cbx_ctx *ctx, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
-                            cbx_err *err)
+cbx_status cbx__suite_inputs(cbx_ctx *ctx, const cbx_array_desc *descs, size_t n, uint64_t seed, double density,
+                             cbx_array **out, cbx_err *err)
 {
-    size_t *order = cbx_mem_calloc(cbx_ctx_allocator(ctx), count ? count : 1, sizeof *order);
-    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_ROTATIONS + CBX__SUITE_ROTATION_STREAMS * r + which);
+    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_INPUTS);
+    const cbx_status st = cbx__suite_arrays(ctx, descs, n, out, err);
 
-    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", count);
-    if (count) cbx_rng_permutation(&rng, count, order);
-    *out = order;
-    return CBX_OK;
+    for (size_t i = 0; i < n && !st; i++) cbx__suite_fill(out[i], density, &rng);
+    return st;
 }
 
-void cbx__suite_order_free(cbx_ctx *ctx, size_t count, size_t *order)
+double cbx__suite_bool_density(size_t k) { return k ? sqrt(-expm1(-log(2) / (double)k)) : 0; }
+
+cbx_status cbx__suite_order(cbx_arena *arena, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
+                            cbx_err *err)
 {
-    cbx_mem_free(cbx_ctx_allocator(ctx), order, (count ? count : 1) * sizeof *order);
+    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_ROTATIONS + CBX__SUITE_ROTATION_STREAMS * r + which);
+
+    if (!(*out = cbx_arena_calloc(arena, count, sizeof **out)))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", count);
+    if (count) cbx_rng_permutation(&rng, count, *out);
+    return CBX_OK;
 }
 
 cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const size_t *order, cbx_array **out,

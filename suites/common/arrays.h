@@ -3,6 +3,7 @@
 #define SUITES_COMMON_ARRAYS_H
 
 #include "calibrax/array/array.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
 
 /* Streams of a point's seed: inputs are drawn from the first, rotations from
@@ -22,14 +23,16 @@ cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cb
 void cbx__suite_fill_normal(cbx_array *a, double scale, cbx_rng *rng);
 /* Standard normal draws, or booleans that are true with probability `density`. */
 void cbx__suite_fill(cbx_array *a, double density, cbx_rng *rng);
+/* n new arrays filled so, one after the other, from the seed's stream of inputs. */
+cbx_status cbx__suite_inputs(cbx_ctx *ctx, const cbx_array_desc *descs, size_t n, uint64_t seed, double density,
+                             cbx_array **out, cbx_err *err);
 /* Densities of two boolean operands alike so that half of the results over k terms are true: sqrt(1
  * - 2^(-1/k)). */
 double cbx__suite_bool_density(size_t k);
 
-/* The random permutation number `which` of rotation r; freed with cbx__suite_order_free. */
-cbx_status cbx__suite_order(cbx_ctx *ctx, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
+/* The random permutation number `which` of rotation r. */
+cbx_status cbx__suite_order(cbx_arena *arena, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
                             cbx_err *err);
-void cbx__suite_order_free(cbx_ctx *ctx, size_t count, size_t *order);
 /* A new array with out[..., i, ...] = a[..., order[i], ...] along an axis; order NULL: a copy. */
 cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const size_t *order, cbx_array **out,
                            cbx_err *err);

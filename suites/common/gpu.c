@@ -7,20 +7,16 @@ cbx_status cbx__suite_gpu_create(cbx_ctx *ctx, const cbx_case_ops *c, const void
                                  cbx__suite_gpu **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__suite_gpu *s = cbx_mem_zalloc(al, sizeof *s);
-    cbx_status st = CBX_OK;
+    cbx__suite_gpu *s = cbx_mem_zalloc(al, sizeof *s + point_bytes);
+    cbx_status st;
 
     if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plan");
     s->plan.al = *al;
     s->plan.ninputs = c->ninputs;
     s->plan.noutputs = c->noutputs;
     s->plan.point_bytes = point_bytes;
-    s->plan.point = cbx_mem_alloc(al, point_bytes);
-    if (s->plan.point)
-        memcpy(s->plan.point, point, point_bytes);
-    else
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a plan");
-    if (!st) st = cbx_cuda_open(ctx, NULL, &s->g, err);
+    s->plan.point = memcpy(s + 1, point, point_bytes);
+    st = cbx_cuda_open(ctx, NULL, &s->g, err);
     if (st)
         cbx__suite_gpu_finish(s);
     else
@@ -109,6 +105,5 @@ void cbx__suite_gpu_finish(void *plan)
     for (size_t i = 0; s->g && i < CBX_LEN(s->there); i++) cbx_cuda_free(s->g, s->there[i]);
     if (s->g) cbx_cuda_free(s->g, s->workspace);
     cbx_cuda_close(s->g);
-    cbx_mem_free(&al, s->plan.point, s->plan.point_bytes);
-    cbx_mem_free(&al, s, sizeof *s);
+    cbx_mem_free(&al, s, sizeof *s + s->plan.point_bytes);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "suites/common/arrays.h"
 
 const char *const cbx__suite_graph_words[] = { "uniform", "mesh2d", "power_law", "skewed", "empty_rows", NULL };
@@ -107,13 +108,13 @@ static size_t draw_neighbour(const cbx__suite_graph *g, const size_t *hubs, cbx_
 
 static cbx_status fill_random(cbx_ctx *ctx, const cbx__suite_graph *g, int32_t *indices, int32_t *degree, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_rng degrees = cbx_rng_make(g->seed, STREAM_DEGREES), neighbours = cbx_rng_make(g->seed, STREAM_NEIGHBOURS),
             names = cbx_rng_make(g->seed, STREAM_HUBS);
     size_t *hubs = NULL;
 
     if (g->kind == CBX__SUITE_POWER_LAW) {
-        hubs = cbx_mem_calloc(al, g->n, sizeof *hubs);
+        hubs = cbx_arena_calloc(&arena, g->n, sizeof *hubs);
         if (!hubs) return cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", g->n);
         cbx_rng_permutation(&names, g->n, hubs);
     }
@@ -122,7 +123,6 @@ static cbx_status fill_random(cbx_ctx *ctx, const cbx__suite_graph *g, int32_t *
         for (size_t p = 0; p < (size_t)degree[i]; p++)
             indices[i * g->k + p] = (int32_t)draw_neighbour(g, hubs, &neighbours);
     }
-    cbx_mem_free(al, hubs, g->n * sizeof *hubs);
     return CBX_OK;
 }
 
@@ -138,26 +138,22 @@ static void pad(const cbx__suite_graph *g, int32_t *indices, const int32_t *degr
 static cbx_status reorder(cbx_ctx *ctx, const cbx__suite_graph *g, bool rcm, int32_t *indices, int32_t *degree,
                           cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t places = g->n * g->k + g->n;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    const size_t places = g->n * g->k;
     cbx_rng rng = cbx_rng_make(g->seed, STREAM_SHUFFLE);
-    size_t *order = cbx_mem_calloc(al, g->n, sizeof *order);
-    int32_t *copy = cbx_mem_calloc(al, places, sizeof *copy);
+    size_t *order = cbx_arena_calloc(&arena, g->n, sizeof *order);
+    int32_t *copy = cbx_arena_calloc(&arena, places + g->n, sizeof *copy);
     cbx_status st = CBX_OK;
 
-    if (!order || !copy) st = cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", g->n);
-    if (!st && rcm)
+    if (!order || !copy) return cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", g->n);
+    if (rcm)
         st = cbx__suite_rcm(ctx, g->n, g->k, indices, degree, order, err);
-    else if (!st)
+    else
         cbx_rng_permutation(&rng, g->n, order);
-    if (!st) {
-        memcpy(copy, indices, g->n * g->k * sizeof *copy);
-        memcpy(copy + g->n * g->k, degree, g->n * sizeof *copy);
-        st = cbx__suite_graph_relabel(ctx, g->n, g->k, order, copy, copy + g->n * g->k, indices, degree, err);
-    }
-    cbx_mem_free(al, copy, places * sizeof *copy);
-    cbx_mem_free(al, order, g->n * sizeof *order);
-    return st;
+    if (st) return st;
+    memcpy(copy, indices, places * sizeof *copy);
+    memcpy(copy + places, degree, g->n * sizeof *copy);
+    return cbx__suite_graph_relabel(ctx, g->n, g->k, order, copy, copy + places, indices, degree, err);
 }
 
 cbx_status cbx__suite_graph_make(cbx_ctx *ctx, const cbx__suite_graph *g, int32_t *indices, int32_t *degree,
@@ -194,11 +190,12 @@ size_t cbx__suite_graph_edges(const cbx__suite_graph *g)
 
 /* --- other names --- */
 
-cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err)
+cbx_status cbx__suite_graph_rotate(cbx_arena *arena, const cbx__suite_graph *g, uint64_t r, size_t **order,
+                                   cbx_err *err)
 {
     const bool local = g->order == CBX__SUITE_RCM || (g->kind == CBX__SUITE_MESH2D && g->order == CBX__SUITE_NATURAL);
     cbx_rng rng = cbx_rng_make(g->seed, CBX__SUITE_STREAM_ROTATIONS + CBX__SUITE_ROTATION_STREAMS * r);
-    const cbx_status st = cbx__suite_order(ctx, g->seed, r, 0, g->n, order, err);
+    const cbx_status st = cbx__suite_order(arena, g->seed, r, 0, g->n, order, err);
     const size_t shift = g->n > 1 ? 1 + (size_t)cbx_rng_below(&rng, g->n - 1) : 0;
 
     for (size_t i = 0; !st && local && i < g->n; i++) (*order)[i] = (i + shift) % g->n;
@@ -208,8 +205,8 @@ cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint
 cbx_status cbx__suite_graph_relabel(cbx_ctx *ctx, size_t n, size_t k, const size_t *order, const int32_t *indices,
                                     const int32_t *degree, int32_t *out_indices, int32_t *out_degree, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    int32_t *name = cbx_mem_calloc(al, n ? n : 1, sizeof *name);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    int32_t *name = cbx_arena_calloc(&arena, n, sizeof *name);
 
     if (!name) return cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", n);
     for (size_t i = 0; i < n; i++) name[order[i]] = (int32_t)i;
@@ -217,6 +214,5 @@ cbx_status cbx__suite_graph_relabel(cbx_ctx *ctx, size_t n, size_t k, const size
         out_degree[i] = degree[order[i]];
         for (size_t p = 0; p < k; p++) out_indices[i * k + p] = name[indices[order[i] * k + p]];
     }
-    cbx_mem_free(al, name, (n ? n : 1) * sizeof *name);
     return CBX_OK;
 }

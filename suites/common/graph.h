@@ -18,7 +18,7 @@
 #ifndef SUITES_COMMON_GRAPH_H
 #define SUITES_COMMON_GRAPH_H
 
-#include "calibrax/base/ctx.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/perf/case/params.h"
 
 typedef enum cbx__suite_graph_kind {
@@ -54,9 +54,9 @@ cbx_status cbx__suite_graph_make(cbx_ctx *ctx, const cbx__suite_graph *g, int32_
 size_t cbx__suite_graph_edges(const cbx__suite_graph *g);
 
 /* Relabelling number r that costs a kernel what the graph itself does: any permutation where labels
- * carry no neighbourhood, a rotation of all labels where they do.  order[new] = old; freed with
- * cbx__suite_order_free. */
-cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err);
+ * carry no neighbourhood, a rotation of all labels where they do.  order[new] = old. */
+cbx_status cbx__suite_graph_rotate(cbx_arena *arena, const cbx__suite_graph *g, uint64_t r, size_t **order,
+                                   cbx_err *err);
 /* The graph with vertex order[i] called i: rows move, and what they hold is renamed.  out must not
  * be in. */
 cbx_status cbx__suite_graph_relabel(cbx_ctx *ctx, size_t n, size_t k, const size_t *order, const int32_t *indices,

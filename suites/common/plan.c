@@ -10,7 +10,7 @@ cbx_status cbx__suite_plan_create(cbx_ctx *ctx, const cbx_case_ops *c, const voi
                                   size_t scratch_bytes, size_t spare_bytes, void **plan, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__suite_plan *p = cbx_mem_zalloc(al, sizeof *p);
+    cbx__suite_plan *p = cbx_mem_zalloc(al, sizeof *p + point_bytes);
 
     if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plan");
     p->al = *al;
@@ -19,13 +19,12 @@ cbx_status cbx__suite_plan_create(cbx_ctx *ctx, const cbx_case_ops *c, const voi
     p->block_bytes = (scratch_bytes + 63) / 64 * 64 + spare_bytes + 64;
     p->ninputs = c->ninputs;
     p->noutputs = c->noutputs;
-    p->point = cbx_mem_alloc(al, point_bytes);
+    p->point = memcpy(p + 1, point, point_bytes);
     p->block = cbx_mem_alloc(al, p->block_bytes);
-    if (!p->point || !p->block) {
+    if (!p->block) {
         cbx__suite_plan_finish(p);
         return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu bytes of scratch", scratch_bytes);
     }
-    memcpy(p->point, point, point_bytes);
     p->scratch = (void *)(((uintptr_t)p->block + 63) / 64 * 64);
     p->spare = (char *)p->scratch + (scratch_bytes + 63) / 64 * 64;
     *plan = p;
@@ -45,9 +44,8 @@ void cbx__suite_plan_finish(void *plan)
     cbx__suite_plan *p = plan;
     if (!p) return;
     const cbx_allocator al = p->al;
-    cbx_mem_free(&al, p->point, p->point_bytes);
     cbx_mem_free(&al, p->block, p->block_bytes);
-    cbx_mem_free(&al, p, sizeof *p);
+    cbx_mem_free(&al, p, sizeof *p + p->point_bytes);
 }
 
 void cbx__suite_run_with(cbx__suite_plan *s, cbx__suite_run_fn *run, size_t i, const void *other)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "calibrax/base/idioms.h"
 #include "suites/common/graph.h"
 
 /* The graph as undirected: neighbours of i are to[start[i]] .. to[start[i + 1]]. */
@@ -18,11 +19,7 @@ static size_t degree_of(const undirected *u, size_t i) { return u->start[i + 1] 
 
 static uint64_t key_of(const undirected *u, size_t i) { return (uint64_t)degree_of(u, i) << 32 | (uint64_t)i; }
 
-static int compare_keys(const void *x, const void *y)
-{
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
+CBX_BY_VALUE(compare_keys, uint64_t)
 
 static void count_both_ways(undirected *u, size_t k, const int32_t *indices, const int32_t *degree)
 {
@@ -86,30 +83,22 @@ static void search(undirected *u, const uint64_t *by_degree, size_t *order)
 cbx_status cbx__suite_rcm(cbx_ctx *ctx, size_t n, size_t k, const int32_t *indices, const int32_t *degree,
                           size_t *order, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     size_t edges = 0;
-    cbx_status st = CBX_OK;
     undirected u = { .n = n };
-    uint64_t *by_degree = cbx_mem_calloc(al, n + 1, sizeof *by_degree);
+    uint64_t *by_degree = cbx_arena_calloc(&arena, n, sizeof *by_degree);
 
     for (size_t i = 0; i < n; i++) edges += (size_t)degree[i];
-    u.start = cbx_mem_calloc(al, n + 1, sizeof *u.start);
-    u.to = cbx_mem_calloc(al, 2 * edges + 1, sizeof *u.to);
-    u.keys = cbx_mem_calloc(al, n + 1, sizeof *u.keys);
-    u.seen = cbx_mem_calloc(al, n + 1, sizeof *u.seen);
-    if (!u.start || !u.to || !u.keys || !u.seen || !by_degree) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to order a graph of %zu vertices", n);
-    } else {
-        count_both_ways(&u, k, indices, degree);
-        fill_both_ways(&u, k, indices, degree);
-        for (size_t i = 0; i < n; i++) by_degree[i] = key_of(&u, i);
-        qsort(by_degree, n, sizeof *by_degree, compare_keys);
-        search(&u, by_degree, order);
-    }
-    cbx_mem_free(al, u.start, (n + 1) * sizeof *u.start);
-    cbx_mem_free(al, u.to, (2 * edges + 1) * sizeof *u.to);
-    cbx_mem_free(al, u.keys, (n + 1) * sizeof *u.keys);
-    cbx_mem_free(al, u.seen, (n + 1) * sizeof *u.seen);
-    cbx_mem_free(al, by_degree, (n + 1) * sizeof *by_degree);
-    return st;
+    u.start = cbx_arena_calloc(&arena, n + 1, sizeof *u.start);
+    u.to = cbx_arena_calloc(&arena, 2 * edges, sizeof *u.to);
+    u.keys = cbx_arena_calloc(&arena, n, sizeof *u.keys);
+    u.seen = cbx_arena_calloc(&arena, n, sizeof *u.seen);
+    if (!u.start || !u.to || !u.keys || !u.seen || !by_degree)
+        return cbx_fail(err, CBX_ENOMEM, "out of memory to order a graph of %zu vertices", n);
+    count_both_ways(&u, k, indices, degree);
+    fill_both_ways(&u, k, indices, degree);
+    for (size_t i = 0; i < n; i++) by_degree[i] = key_of(&u, i);
+    qsort(by_degree, n, sizeof *by_degree, compare_keys);
+    search(&u, by_degree, order);
+    return CBX_OK;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "suites/common/arrays.h"
 
 /* order[new] = old, of rows and columns; name[old] = new, of rows */
@@ -11,21 +13,14 @@ typedef struct orders {
     int32_t *name;
 } orders;
 
-static void orders_free(cbx_ctx *ctx, const cbx__suite_rotation *t, orders *o)
+static cbx_status orders_make(cbx_arena *arena, const cbx__suite_rotation *t, orders *o, cbx_err *err)
 {
-    cbx__suite_order_free(ctx, t->rows, o->rows);
-    cbx__suite_order_free(ctx, t->columns, o->columns);
-    cbx_mem_free(cbx_ctx_allocator(ctx), o->name, t->rows * sizeof *o->name);
-}
+    cbx_status st = t->graph ? cbx__suite_graph_rotate(arena, t->graph, t->r, &o->rows, err)
+                             : cbx__suite_order(arena, t->seed, t->r, 0, t->rows, &o->rows, err);
 
-static cbx_status orders_make(cbx_ctx *ctx, const cbx__suite_rotation *t, orders *o, cbx_err *err)
-{
-    cbx_status st = t->graph ? cbx__suite_graph_rotate(ctx, t->graph, t->r, &o->rows, err)
-                             : cbx__suite_order(ctx, t->seed, t->r, 0, t->rows, &o->rows, err);
-
-    if (!st) st = cbx__suite_order(ctx, t->seed, t->r, 1, t->columns, &o->columns, err);
+    if (!st) st = cbx__suite_order(arena, t->seed, t->r, 1, t->columns, &o->columns, err);
     if (st || !t->graph) return st;
-    o->name = cbx_mem_calloc(cbx_ctx_allocator(ctx), t->rows, sizeof *o->name);
+    o->name = cbx_arena_calloc(arena, t->rows, sizeof *o->name);
     if (!o->name) return cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", t->rows);
     for (size_t i = 0; i < t->rows; i++) o->name[o->rows[i]] = (int32_t)i;
     return CBX_OK;
@@ -57,15 +52,15 @@ cbx_status cbx__suite_rotate(cbx_ctx *ctx, const cbx__suite_rotation *t, const c
                              cbx_array *const *in, cbx_array **rotated, cbx_err *err)
 {
     cbx_array *made[CBX_CASE_MAX_ARRAYS] = { NULL };
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     orders o = { NULL, NULL, NULL };
-    cbx_status st = orders_make(ctx, t, &o, err);
+    cbx_status st = orders_make(&arena, t, &o, err);
 
     for (size_t i = 0; i < n && !st; i++) st = turn(ctx, &o, axes[i], in[i], &made[i], err);
     if (st)
         cbx__suite_arrays_free(made, n);
     else
         memcpy(rotated, made, n * sizeof *made);
-    orders_free(ctx, t, &o);
     return st;
 }
 

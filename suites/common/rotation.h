@@ -26,21 +26,21 @@ cbx_status cbx__suite_rotate(cbx_ctx *ctx, const cbx__suite_rotation *t, const c
 cbx_status cbx__suite_rotate_one(cbx_ctx *ctx, const cbx__suite_rotation *t, cbx__suite_axes axes, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err);
 
-/* rotate_inputs and rotate_output of a case: read(params) is a point, rotation_of(&point, r) its rotation, axes the
- * list of its n inputs, rows and columns the axes of its answer. */
-#define CBX__SUITE_ROTATIONS(point, read, rotation_of, axes, n, rows, columns)                                         \
+/* rotate_inputs and rotate_output of a case: read(params) is a point p, the last argument its rotation number r, axes
+ * the list of its n inputs, rows and columns the axes of its answer. */
+#define CBX__SUITE_ROTATIONS(point, read, axes, n, rows, columns, ...)                                                 \
     static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,           \
                                     cbx_array **rotated, cbx_err *err)                                                 \
     {                                                                                                                  \
         const point p = read(given);                                                                                   \
-        const cbx__suite_rotation t = rotation_of(&p, r);                                                              \
+        const cbx__suite_rotation t = __VA_ARGS__;                                                                     \
         return cbx__suite_rotate(ctx, &t, axes, n, in, rotated, err);                                                  \
     }                                                                                                                  \
     static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output,                  \
                                     const cbx_array *a, cbx_array **rotated, cbx_err *err)                             \
     {                                                                                                                  \
         const point p = read(given);                                                                                   \
-        const cbx__suite_rotation t = rotation_of(&p, r);                                                              \
+        const cbx__suite_rotation t = __VA_ARGS__;                                                                     \
         (void)output;                                                                                                  \
         return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ rows, columns }, a, rotated, err);                    \
     }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "suites/common/arrays.h"
 #include "suites/metrics/metrics.h"
 
@@ -205,6 +206,7 @@ static cbx_status fill(cbx_ctx *ctx, const cbx__ms_point *p, size_t i, cbx_array
 {
     const size_t count = cbx_array_count(in[i]), n = p->n, d = p->d;
     const char kind = p->row->operands[i];
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     double *x = cbx_array_data_mut(in[i]), *work;
 
     switch (kind) {
@@ -218,10 +220,9 @@ static cbx_status fill(cbx_ctx *ctx, const cbx__ms_point *p, size_t i, cbx_array
     case 'A': graph(x, n, rng); return CBX_OK;
     case 'S':
     case 'Q':
-        work = cbx_mem_alloc(cbx_ctx_allocator(ctx), count * sizeof *work);
+        work = cbx_arena_calloc(&arena, count, sizeof *work);
         if (!work) return cbx_fail(err, CBX_ENOMEM, "out of memory for a positive definite matrix");
         definite(x, cbx_array_dim(in[i], 0), kind == 'S', rng, work);
-        cbx_mem_free(cbx_ctx_allocator(ctx), work, count * sizeof *work);
         return CBX_OK;
     default: break;
     }

@@ -79,21 +79,12 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 {
     const point p = read_point(given);
     const cbx_array_desc descs[] = { { p.dtype, 2, { p.m, p.k } }, { p.dtype, 2, { p.k, p.n } } };
-    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
-    const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
-
-    for (size_t i = 0; i < INPUTS && !st; i++) cbx__suite_fill_normal(in[i], 1, &rng);
-    return st;
+    return cbx__suite_inputs(ctx, descs, INPUTS, p.seed, 0, in, err);
 }
 
 static const cbx__suite_axes axes[INPUTS] = { [A] = { 0, -1 }, [B] = { -1, 1 } };
 
-static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->seed, r, p->m, p->n, NULL };
-}
-
-CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 1)
+CBX__SUITE_ROTATIONS(point, read_point, axes, INPUTS, 0, 1, { p.seed, r, p.m, p.n, NULL })
 
 /* --- the oracle --- */
 

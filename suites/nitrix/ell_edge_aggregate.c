@@ -114,12 +114,8 @@ static const cbx__suite_axes axes[CBX__EA_INPUTS] = {
     [CBX__EA_X] = { 0, -1 }, [CBX__EA_W] = { -1, 0 }, CBX__ELL_TURNED(CBX__EA_GRAPH)
 };
 
-static cbx__suite_rotation rotation_of(const cbx__ea_point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->graph.seed, r, p->n, p->d_out, &p->graph };
-}
-
-CBX__SUITE_ROTATIONS(cbx__ea_point, cbx__ea_read, rotation_of, axes, CBX__EA_INPUTS, 0, 1)
+CBX__SUITE_ROTATIONS(cbx__ea_point, cbx__ea_read, axes, CBX__EA_INPUTS, 0, 1,
+                     { p.graph.seed, r, p.n, p.d_out, &p.graph })
 CBX__SUITE_ORACLE(cbx_ell_edge_aggregate_case, cbx__ea_point, cbx__ea_read, CBX__EA_SCRATCH(&p), cbx__ea_solve)
 
 /* --- the table --- */

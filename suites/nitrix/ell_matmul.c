@@ -130,12 +130,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 
 static const cbx__suite_axes axes[INPUTS] = { CBX__ELL_TURNED(0), [B] = { 0, 1 } };
 
-static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->graph.seed, r, p->m, p->n, &p->graph };
-}
-
-CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 1)
+CBX__SUITE_ROTATIONS(point, read_point, axes, INPUTS, 0, 1, { p.graph.seed, r, p.m, p.n, &p.graph })
 
 /* --- the oracle --- */
 

@@ -93,12 +93,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 
 static const cbx__suite_axes axes[INPUTS] = { { 0, -1 }, { 0, -1 } };
 
-static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->graph.seed, r, p->n, 0, NULL };
-}
-
-CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, -1)
+CBX__SUITE_ROTATIONS(point, read_point, axes, INPUTS, 0, -1, { p.graph.seed, r, p.n, 0, NULL })
 
 /* --- the oracle --- */
 

@@ -170,22 +170,13 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     const point p = read_point(given);
     const cbx_array_desc descs[] = { { p.dtype, 4, { p.batch, p.rows.in, p.columns.in, p.c_in } },
                                      { p.dtype, 4, { p.kernel, p.kernel, p.c_in, p.c_out } } };
-    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
-    const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
-
-    for (size_t i = 0; i < INPUTS && !st; i++) cbx__suite_fill(in[i], cbx__suite_bool_density(p.terms), &rng);
-    return st;
+    return cbx__suite_inputs(ctx, descs, INPUTS, p.seed, cbx__suite_bool_density(p.terms), in, err);
 }
 
 /* Images, and channels of the result. */
 static const cbx__suite_axes axes[INPUTS] = { [X] = { 0, -1 }, [W] = { -1, 3 } };
 
-static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->seed, r, p->batch, p->c_out, NULL };
-}
-
-CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 3)
+CBX__SUITE_ROTATIONS(point, read_point, axes, INPUTS, 0, 3, { p.seed, r, p.batch, p.c_out, NULL })
 
 /* --- the oracle --- */
 

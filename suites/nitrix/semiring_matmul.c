@@ -85,23 +85,14 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 {
     const cbx__sm_point p = cbx__sm_read(given);
     const cbx_array_desc shapes[] = { { p.dtype, 2, { p.m, p.k } }, { p.dtype, 2, { p.k, p.n } } };
-    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
-    const cbx_status st = cbx__suite_arrays(ctx, shapes, CBX_LEN(shapes), in, err);
-
-    for (size_t i = 0; i < CBX_LEN(shapes) && !st; i++) cbx__suite_fill(in[i], density_of(given, p.k), &rng);
-    return st;
+    return cbx__suite_inputs(ctx, shapes, CBX_LEN(shapes), p.seed, density_of(given, p.k), in, err);
 }
 
 /* Rotation: rows of A and columns of B are permuted, and the product's rows and columns permute
  * with them.  Every step of the work is the same, and no element of C stays where it was. */
 static const cbx__suite_axes axes[] = { { 0, -1 }, { -1, 1 } };
 
-static cbx__suite_rotation rotation_of(const cbx__sm_point *p, uint64_t r)
-{
-    return (cbx__suite_rotation){ p->seed, r, p->m, p->n, NULL };
-}
-
-CBX__SUITE_ROTATIONS(cbx__sm_point, cbx__sm_read, rotation_of, axes, CBX_LEN(axes), 0, 1)
+CBX__SUITE_ROTATIONS(cbx__sm_point, cbx__sm_read, axes, CBX_LEN(axes), 0, 1, { p.seed, r, p.m, p.n, NULL })
 CBX__SUITE_ORACLE(cbx_semiring_matmul_case, cbx__sm_point, cbx__sm_read, CBX__SM_ROW *p.n + p.m + p.n, cbx__sm_solve)
 
 /* --- the table --- */

@@ -85,11 +85,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 {
     const point p = read_point(given);
     const cbx_array_desc one = { CBX_F32, 1, { input_count(&p) } }, descs[] = { one, one };
-    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
-    const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
-
-    for (size_t i = 0; i < INPUTS && !st; i++) cbx__suite_fill_normal(in[i], 1, &rng);
-    return st;
+    return cbx__suite_inputs(ctx, descs, INPUTS, p.seed, 0, in, err);
 }
 
 /* --- turns: everything is shifted by r places; of a product the rows of A and of C --- */
