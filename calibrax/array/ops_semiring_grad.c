@@ -36,8 +36,8 @@ static bool tangents_fit(cbx_ctx *ctx, const char *name, const cbx_array *const 
 
     for (int i = 0; i < 2; i++) {
         if (same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape)) continue;
-        return cbx__refused(ctx, CBX_ESHAPE, "a tangent of '%s' is %s, its operand %s", name,
-                            cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
+        return cbx__refused(ctx, CBX_ESHAPE, "the %s tangent of '%s' is %s, its operand %s", i ? "second" : "first",
+                            name, cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
                             cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
     }
     return true;

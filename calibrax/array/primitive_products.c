@@ -266,11 +266,16 @@ RULE(ell_edge_vjp)
 
 RULE(ell_edge_jvp)
 {
-    size_t n;
+    static const char *const words[] = { "the tangent of x_row", "the tangent of x_col", "the tangent of attr" };
+    size_t n, at = 0;
     cbx_status st = check_edges(o, &n, err);
 
     if (!st) st = check_operands(o, 2 * n, err);
-    for (size_t i = 0; !st && i < n; i++) st = expect(o, n + i, "a tangent", o->d[i]->ndim, o->d[i]->shape, err);
+    for (int r = 0; !st && r < CBX__EDGE_OPERANDS; r++) {
+        if (!(o->attrs->axis >> r & 1)) continue;
+        st = expect(o, n + at, words[r], o->d[at]->ndim, o->d[at]->shape, err);
+        at++;
+    }
     if (!st) set_shape(out, 2, (const size_t[]){ cbx__ell_of(o->attrs)->rows, cbx__ell_edge_of(o->attrs)->d_out });
     return st;
 }

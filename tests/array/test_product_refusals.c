@@ -276,6 +276,16 @@ static void e_other_tangent(bench *t)
 {
     cbx_ell_matmul_jvp(t->c, t->g, t->table, t->x, t->x, t->table, WIDE(t), t->real);
 }
+static void message(void *user, const cbx_ell_edge *e, void *out) { (void)user, (void)e, (void)out; }
+static void moved(void *user, const cbx_ell_edge *e, const void *row, const void *col, const void *attr, void *out)
+{
+    (void)user, (void)e, (void)row, (void)col, (void)attr, (void)out;
+}
+static void e_edge_tangent(bench *t)
+{
+    const cbx_ell_edge_functions f = { sizeof f, 3, NULL, message, NULL, moved };
+    cbx_ell_edge_aggregate_jvp(t->c, t->g, t->x, t->x, NULL, &f, t->real, t->x, WIDE(t), NULL);
+}
 static void e_softmax_table(bench *t) { cbx_ell_softmax(t->c, t->g, t->x); }
 static void e_softmax_back(bench *t) { cbx_ell_softmax_vjp(t->c, t->g, t->table, t->x); }
 static void e_pack(bench *t) { cbx_ell_pack(t->c, t->g, t->x); }
@@ -336,7 +346,7 @@ static const struct {
     { v_long, CBX_EOVERFLOW,
       "'semiring_matmul_vjp' counts 2147483648 terms by 32 bits, which reach 2147483647: split k" },
     { j_long, CBX_EOVERFLOW, "'semiring_matmul_jvp' counts 2147483648 terms by 32 bits" },
-    { j_tangent, CBX_ESHAPE, "a tangent of 'semiring_matmul_jvp' is float64 (4, 4), its operand float64 (3, 3)" },
+    { j_tangent, CBX_ESHAPE, "the second tangent of 'semiring_matmul_jvp' is float64 (4, 4), its operand float64 (3, 3)" },
     { e_lengths, CBX_ESHAPE, "'ell_matmul' expects B float64 (3, 4), not float64 (4, 4)" },
     { e_table, CBX_ESHAPE, "'ell_matmul' expects values float64 (3, 2), not float64 (3, 3)" },
     { e_algebra, CBX_EDTYPE, "'ell_matmul' over 'boolean' takes bool, not float64: convert with 'astype'" },
@@ -346,6 +356,8 @@ static const struct {
     { e_back_bools, CBX_EDTYPE, "'ell_matmul_vjp' over 'boolean' has no derivative" },
     { e_forward_tangent, CBX_ESHAPE, "expects the first tangent float64 (3, 2), not float64 (3, 3)" },
     { e_other_tangent, CBX_ESHAPE, "expects the second tangent float64 (3, 3), not float64 (4, 4)" },
+    { e_edge_tangent, CBX_ESHAPE,
+      "'ell_edge_aggregate_jvp' expects the tangent of x_col float64 (3, 3), not float64 (4, 4)" },
     { e_softmax_table, CBX_ESHAPE, "'ell_softmax' expects values float64 (3, 2), not float64 (3, 3)" },
     { e_softmax_back, CBX_ESHAPE, "'ell_softmax_vjp' expects h float64 (3, 2), not float64 (3, 3)" },
     { e_pack, CBX_ESHAPE, "'ell_pack' expects entries" },
