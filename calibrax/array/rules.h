@@ -90,19 +90,19 @@
     X(TRANSPOSE,        transpose,        WORK(views),                  linear,           permute,          permute) \
     X(BROADCAST,        broadcast,        WORK(views),                  linear,           broadcast,        broadcast) \
     X(SLICE,            slice,            WORK(views),                  linear,           slice,            slice) \
-    X(PAD,              pad,              WORK(moves),                  pad,              pad,              pad) \
-    X(CONCAT,           concat,           WORK(moves),                  concat,           concat,           concat) \
+    X(PAD,              pad,              WORK(moves),                  pad,              pad,              reshape) \
+    X(CONCAT,           concat,           WORK(moves),                  concat,           concat,           along) \
     X(COPY,             copy,             WORK(moves),                  linear,           copy,             each) \
     X(STOP_GRADIENT,    same,             WORK(views),                  zero,             nonlinear,        each) \
     X(TAKE,             take,             WORK(takes),                  take,             take,             take) \
-    X(TAKE_ALONG,       take_along,       WORK(takes),                  take_along,       take_along,       take_along) \
+    X(TAKE_ALONG,       take_along,       WORK(takes),                  take,             take_along,       along) \
     X(SCATTER,          scatter,          WORK(scatters),               scatter,          scatter,          scatter) \
     X(SEARCHSORTED,     searchsorted,     WORK(bisects),                zero,             nonlinear,        loop) \
     X(NONZERO,          nonzero,          WORK(scans_for_nonzero),      zero,             nonlinear,        loop) \
     X(SUM,              reduce,           FOLDS(reduces, 2),            linear,           sum,              reduce) \
     X(PROD,             reduce,           FOLDS(reduces, 6),            prod,             nonlinear,        reduce) \
-    X(REDUCE_MAX,       reduce,           WORK(reduces),                reduce_max,       nonlinear,        reduce) \
-    X(REDUCE_MIN,       reduce,           WORK(reduces),                reduce_min,       nonlinear,        reduce) \
+    X(REDUCE_MAX,       reduce,           WORK(reduces),                optimum,          nonlinear,        reduce) \
+    X(REDUCE_MIN,       reduce,           WORK(reduces),                optimum,          nonlinear,        reduce) \
     X(ANY,              reduce,           WORK(reduces),                zero,             nonlinear,        reduce) \
     X(ALL,              reduce,           WORK(reduces),                zero,             nonlinear,        reduce) \
     X(ARGMAX,           reduce,           WORK(reduces),                zero,             nonlinear,        reduce) \
@@ -110,22 +110,22 @@
     X(SQUARES,          squares,          WORK(squares),                squares,          nonlinear,        reduce) \
     X(CUMSUM,           cumulative,       FOLDS(runs_along, 2),         linear,           cumsum,           along) \
     X(CUMPROD,          cumulative,       FOLDS(runs_along, 6),         cumprod,          nonlinear,        along) \
-    X(CUMMAX,           cumulative,       WORK(runs_along),             cummax,           nonlinear,        along) \
-    X(CUMMIN,           cumulative,       WORK(runs_along),             cummin,           nonlinear,        along) \
+    X(CUMMAX,           cumulative,       WORK(runs_along),             running,          nonlinear,        along) \
+    X(CUMMIN,           cumulative,       WORK(runs_along),             running,          nonlinear,        along) \
     X(SORT,             sort,             WORK(sorts),                  sort,             nonlinear,        along) \
     X(ARGSORT,          sort,             WORK(sorts),                  zero,             nonlinear,        along) \
     X(RANKED,           sort,             WORK(selects),                ranked,           nonlinear,        along) \
     X(MATMUL,           matmul,           WORK(multiplies_matrices),    matmul,           matmul,           matmul) \
     X(SEMIRING_MATMUL,  semiring_matmul,  WORK(folds_terms),            semiring_matmul,  nonlinear,        matmul) \
-    X(CHOLESKY,         cholesky,         WORK(factors_cholesky),       cholesky,         nonlinear,        lead) \
-    X(TRIANGULAR_SOLVE, triangular_solve, WORK(solves_triangle),        triangular_solve, triangular_solve, lead) \
-    X(SOLVE,            solve,            WORK(solves),                 solve,            solve,            lead) \
-    X(LU,               lu,               WORK(factors_lu),             lu,               nonlinear,        lead) \
-    X(QR,               qr,               WORK(factors_qr),             qr,               nonlinear,        lead) \
-    X(EIGH,             eigh,             WORK(finds_eigenvectors),     eigh,             nonlinear,        lead) \
-    X(EIGVALSH,         eigh,             WORK(finds_eigenvalues),      eigvalsh,         nonlinear,        lead) \
-    X(SVD,              svd,              WORK(finds_singular_vectors), svd,              nonlinear,        lead) \
-    X(SVDVALS,          svd,              WORK(finds_singular_values),  svdvals,          nonlinear,        lead) \
+    X(CHOLESKY,         cholesky,         WORK(factors_cholesky),       cholesky,         nonlinear,        each) \
+    X(TRIANGULAR_SOLVE, triangular_solve, WORK(solves_triangle),        triangular_solve, triangular_solve, each) \
+    X(SOLVE,            solve,            WORK(solves),                 solve,            solve,            each) \
+    X(LU,               lu,               WORK(factors_lu),             lu,               nonlinear,        each) \
+    X(QR,               qr,               WORK(factors_qr),             qr,               nonlinear,        each) \
+    X(EIGH,             eigh,             WORK(finds_eigenvectors),     eigh,             nonlinear,        each) \
+    X(EIGVALSH,         eigh,             WORK(finds_eigenvalues),      eigvalsh,         nonlinear,        each) \
+    X(SVD,              svd,              WORK(finds_singular_vectors), svd,              nonlinear,        each) \
+    X(SVDVALS,          svd,              WORK(finds_singular_values),  svdvals,          nonlinear,        each) \
     X(SEMIRING_CONV,    semiring_conv,    WORK(folds_taps),             semiring_conv,    nonlinear,        conv) \
     X(FFT,              fft,              WORK(transforms),             linear,           fft,              along) \
     X(RFFT,             rfft,             WORK(transforms_real),        linear,           rfft,             along) \
@@ -135,8 +135,8 @@
     X(RANDOM_GAMMA,     random,           GAMMA,                        random_gamma,     nonlinear,        each) \
     X(POLYGAMMA,        polygamma,        FUNCTION,                     polygamma,        nonlinear,        each) \
     X(RANDOM_GAMMA_GRAD, gamma_grad,      FUNCTION,                     random_gamma_grad, nonlinear,       each) \
-    X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, lead) \
-    X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, lead) \
+    X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, each) \
+    X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, each) \
     X(SEMIRING_CONV_VJP, semiring_conv_vjp, WORK(derives_taps),          semiring_conv_vjp, semiring_conv_vjp, loop) \
     X(SEMIRING_CONV_JVP, semiring_conv_jvp, WORK(derives_taps),          semiring_conv_jvp, semiring_conv_jvp, conv) \
     X(ELL_MATMUL,       ell_matmul,       WORK(folds_edges),            ell_matmul,       nonlinear,        ell) \
@@ -151,8 +151,8 @@
     X(SCAN,             scan,             NOTHING,                      scan,             scan,             scan) \
     X(WHILE,            while,            NOTHING,                      while,            nonlinear,        while) \
     X(COND,             cond,             NOTHING,                      cond,             cond,             cond) \
-    X(CUSTOM_JVP,       function,         NOTHING,                      custom_jvp,       nonlinear,        custom_jvp) \
-    X(CUSTOM_VJP,       function,         NOTHING,                      custom_vjp,       nonlinear,        custom_vjp) \
+    X(CUSTOM_JVP,       function,         NOTHING,                      custom_jvp,       nonlinear,        custom) \
+    X(CUSTOM_VJP,       function,         NOTHING,                      custom_vjp,       nonlinear,        custom) \
     X(CUSTOM_VJP_MAP,   custom_vjp_map,   NOTHING,                      custom_vjp_map,   custom_vjp_map,   custom_vjp_map) \
     X(CHECKPOINT,       function,         NOTHING,                      checkpoint,       nonlinear,        checkpoint) \
     X(CHECKPOINT_MAP,   checkpoint_map,   NOTHING,                      checkpoint_map,   checkpoint_map,   checkpoint_map) \

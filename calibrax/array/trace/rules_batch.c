@@ -2,9 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
-#include "calibrax/array/trace/derive.h"
-#include "calibrax/array/trace/regions.h"
+#include "calibrax/array/trace/rules_control.h"
 
 static cbx_array *apply(cbx__batch *r, size_t n, cbx_array *const *in, const cbx_attrs *a)
 {
@@ -14,16 +12,10 @@ static cbx_array *apply(cbx__batch *r, size_t n, cbx_array *const *in, const cbx
 /* An operand with the batch: its own, or spread. */
 static cbx_array *with_batch(const cbx__batch *r, size_t i)
 {
-    size_t shape[CBX_MAX_RANK + 1];
-    const cbx_array_desc *d = &r->in[i]->desc;
-
-    if (r->mapped[i]) return r->in[i];
-    if (d->ndim == CBX_MAX_RANK)
+    if (!r->mapped[i] && r->in[i]->desc.ndim == CBX_MAX_RANK)
         return cbx__refuse(r->ctx, CBX_EINVAL, "operand %zu of '%s' has %d axes already: no axis is left for a batch",
                            i + 1, cbx_prim_name(r->prim), CBX_MAX_RANK);
-    shape[0] = r->length;
-    memcpy(shape + 1, d->shape, (size_t)d->ndim * sizeof *shape);
-    return cbx__to_shape(r->ctx, r->in[i], d->ndim + 1, shape);
+    return cbx__spread(r->ctx, r->in[i], r->mapped[i], r->length);
 }
 
 /* Rank of an operand without the batch. */
@@ -46,7 +38,6 @@ static void all_with(cbx__batch *r, const cbx_attrs *a)
 
 /* Element by element, and what works on the last axes of stacks. */
 void cbx__batch_each(cbx__batch *r) { all_with(r, r->attrs); }
-void cbx__batch_lead(cbx__batch *r) { all_with(r, r->attrs); }
 
 void cbx__batch_along(cbx__batch *r)
 {
@@ -54,8 +45,6 @@ void cbx__batch_along(cbx__batch *r)
     a.axis++;
     all_with(r, &a);
 }
-void cbx__batch_concat(cbx__batch *r) { cbx__batch_along(r); }
-void cbx__batch_take_along(cbx__batch *r) { cbx__batch_along(r); }
 
 void cbx__batch_reduce(cbx__batch *r)
 {
@@ -90,7 +79,6 @@ void cbx__batch_reshape(cbx__batch *r)
     lead_shape(r, &a);
     r->out[0] = apply(r, 1, r->in, &a);
 }
-void cbx__batch_pad(cbx__batch *r) { cbx__batch_reshape(r); }
 
 void cbx__batch_slice(cbx__batch *r)
 {
@@ -144,16 +132,20 @@ static cbx_array *own_rows(const cbx__batch *r, const cbx_array *index, size_t n
     return cbx_where(c, bad, cbx_full(c, 0, NULL, CBX_I64, cbx_int(INT64_MAX)), whole);
 }
 
+/* (batch, n, ...) as (batch * n, ...). */
+static cbx_array *folded(cbx_ctx *c, const cbx_array *x)
+{
+    size_t shape[CBX_MAX_RANK];
+
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    memcpy(shape, x->desc.shape + 1, (size_t)(x->desc.ndim - 1) * sizeof *shape);
+    shape[0] *= x->desc.shape[0];
+    return cbx__reshaped(c, x, x->desc.ndim - 1, shape);
+}
 /* (batch, ..., n, ...) as (batch * n, the others): the axis goes to the front. */
 static cbx_array *as_rows(cbx_ctx *c, const cbx_array *x, int axis)
 {
-    cbx_array *moved = cbx_moveaxis(c, x, axis + 1, 1);
-
-    if (cbx_array_is_failed(moved)) return moved;
-    size_t shape[CBX_MAX_RANK];
-    memcpy(shape, moved->desc.shape + 1, (size_t)(moved->desc.ndim - 1) * sizeof *shape);
-    shape[0] *= moved->desc.shape[0];
-    return cbx__reshaped(c, moved, moved->desc.ndim - 1, shape);
+    return folded(c, cbx_moveaxis(c, x, axis + 1, 1));
 }
 
 /* n axes from `from` on go before axis `to`; the axis at 0 stays. */
@@ -203,7 +195,7 @@ void cbx__batch_scatter(cbx__batch *r)
     if (cbx_array_is_failed(moved)) return;
     in[1] = own_rows(r, r->in[1], in[0]->desc.shape[axis + 1]);
     in[2] = move_axes(c, in[2], places, 1 + axis, 1);
-    in[0] = as_rows(c, in[0], axis);
+    in[0] = folded(c, moved);
     a.axis = 0;
     y = apply(r, 3, in, &a);
     r->out[0] = cbx_moveaxis(c, cbx__reshaped(c, y, moved->desc.ndim, moved->desc.shape), 1, axis + 1);
@@ -211,16 +203,7 @@ void cbx__batch_scatter(cbx__batch *r)
 
 /* ---- products ---- */
 
-/* (batch, b, ...) as (batch * b, ...) and back. */
-static cbx_array *folded(cbx_ctx *c, const cbx_array *x)
-{
-    size_t shape[CBX_MAX_RANK];
-
-    if (cbx_array_is_failed(x)) return cbx__array_failed();
-    memcpy(shape, x->desc.shape + 1, (size_t)(x->desc.ndim - 1) * sizeof *shape);
-    shape[0] *= x->desc.shape[0];
-    return cbx__reshaped(c, x, x->desc.ndim - 1, shape);
-}
+/* (batch * b, ...) as (batch, b, ...). */
 static cbx_array *unfolded(const cbx__batch *r, const cbx_array *y)
 {
     size_t shape[CBX_MAX_RANK + 1];
@@ -266,37 +249,28 @@ void cbx__batch_conv(cbx__batch *r)
 
 void cbx__batch_loop(cbx__batch *r)
 {
-    cbx_ctx *ctx = r->ctx;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t n = 2 * r->nin + r->nout + 1;
-    cbx_array **list = cbx_mem_calloc(al, n, sizeof(cbx_array *)), **order = list + r->nin, **out = order + r->nin;
     size_t nconst = 0, at = 0;
-    cbx_err err = CBX_ERR_INIT;
     cbx__traced body = { 0 };
-    cbx__trace trace;
-    cbx_status st = list ? CBX_OK
-                         : cbx_fail(&err, CBX_ENOMEM, "no memory for '%s' over a batch", cbx_prim_name(r->prim));
+    cbx__lists l;
 
-    if (!st) st = cbx__trace_begin(ctx, cbx_prim_name(r->prim), true, &trace, &err);
-    if (!st) {
+    cbx__lists_open(&l, r->ctx);
+    cbx_array **in = cbx__owned_list(&l, r->nin), **out = cbx__owned_list(&l, r->nout),
+              **order = cbx__array_list(&l, r->nin);
+    if (cbx__lists_trace(&l, cbx_prim_name(r->prim))) {
         for (int mapped = 0; mapped < 2; mapped++) /* constants first */
-            for (size_t i = 0; !st && i < r->nin; i++) {
+            for (size_t i = 0; !l.st && i < r->nin; i++) {
                 if (r->mapped[i] != mapped) continue;
                 const cbx_array_desc d = mapped ? cbx__element_desc(&r->in[i]->desc) : r->in[i]->desc;
                 nconst += !mapped;
                 order[at++] = r->in[i];
-                st = cbx__trace_input(&trace, &d, &list[i], &err);
+                l.st = cbx__trace_input(&l.trace, &d, &in[i], &l.err);
             }
-        if (!st)
-            st = cbx__apply_owned(ctx, r->prim, r->nin, (const cbx_array *const *)list, r->attrs, r->nout, out, &err);
-        st = cbx__trace_end(&trace, st, r->nout, out, &body, &err);
-        cbx__arrays_free(r->nin, list);
-        cbx__arrays_free(r->nout, out);
+        if (!l.st)
+            l.st = cbx__apply_owned(r->ctx, r->prim, r->nin, (const cbx_array *const *)in, r->attrs, r->nout, out,
+                                    &l.err);
+        cbx__lists_end(&l, r->nout, out, &body);
     }
-    if (st)
-        cbx__refuse(ctx, st, "%s", err.message);
-    else
-        cbx__scan_apply(ctx, body.graph, nconst, 0, r->nin - nconst, r->length, false, order, r->out);
-    cbx__traced_clear(ctx, &body);
-    cbx_mem_free(al, list, n * sizeof(cbx_array *));
+    if (!l.st) cbx__scan_apply(r->ctx, body.graph, nconst, 0, r->nin - nconst, r->length, false, order, r->out);
+    cbx__traced_clear(r->ctx, &body);
+    cbx__lists_close(&l);
 }

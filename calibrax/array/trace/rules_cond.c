@@ -6,8 +6,6 @@
 
 #include "calibrax/array/trace/rules_control.h"
 
-static void linearize_cond(cbx__jvp *r);
-
 typedef struct cond {
     const cbx__control *s;
     size_t n, nin, nout, first_in, *first; /* first: of the constants of each branch */
@@ -48,75 +46,38 @@ static void close_cond(cbx__lists *l, cond *k)
 /* What belongs to input i of branch b among what belongs to the operands. */
 #define OF_BRANCH(list, b, i) ((list)[(i) < k.s->consts[b] ? k.first[b] + (i) : k.first_in + (i)-k.s->consts[b]])
 
-void cbx__jvp_cond(cbx__jvp *r)
+static void forward(cbx__jvp *r)
 {
     bool again = true;
-    size_t n = 0, nends;
-    cond k = { 0 };
+    size_t n = 0;
+    cond k;
     cbx__lists l;
 
-    if (r->linear) {
-        linearize_cond(r);
-        return;
-    }
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
-    const size_t nout = k.nout;
-    bool *moves = cbx__flag_list(&l, nout), *found = cbx__flag_list(&l, nout);
-    cbx_array **in = cbx__array_list(&l, r->nin), **t = cbx__array_list(&l, r->nin),
-              **out = cbx__array_list(&l, 2 * nout), **dt = out + nout, **ends = cbx__array_list(&l, 2 * nout);
-    cbx_array **operands = cbx__array_list(&l, 2 * r->nin);
+    const cbx__groups out = { 1, { k.nout } };
+    bool *wanted = cbx__flag_list(&l, r->nin), *moves = cbx__flag_list(&l, k.nout), *found = cbx__flag_list(&l, k.nout);
+    cbx_array **operands = cbx__array_list(&l, 2 * r->nin), **results = cbx__array_list(&l, 2 * k.nout);
 
     while (again && !l.st) {
         again = false;
         for (size_t b = 0; !l.st && b < k.n; b++) {
             const cbx__graph *g = k.s->graph[b];
-            const size_t nc = k.s->consts[b];
-            cbx__trace trace;
-            cbx_scope scope;
-            cbx__traced_clear(r->ctx, &k.made[b]);
-            l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
-            if (l.st) break;
-            cbx_scope_open(r->ctx, &scope);
-            for (int part = 0; part < 2; part++) {
-                const size_t from = part ? nc : 0, to = part ? g->in.n : nc;
-                cbx__inputs(&l, &trace, g, from, to - from, NULL, in);
-                for (size_t i = from; i < to; i++)
-                    if (OF_BRANCH(r->t, b, i)) cbx__inputs(&l, &trace, g, i, 1, NULL, t);
-            }
-            if (!l.st) l.st = cbx__graph_jvp(r->ctx, g, in, t, false, out, dt, &l.err);
-            nends = 0;
-            for (size_t i = 0; !l.st && i < nout; i++) {
-                found[i] = dt[i] != NULL;
-                ends[nends++] = out[i];
-            }
-            for (size_t i = 0; !l.st && i < nout; i++)
-                if (found[i] || moves[i]) ends[nends++] = cbx__some(r->ctx, dt[i], cbx__graph_out(g, i));
-            cbx__lists_end(&l, &trace, &scope, nends, ends, &k.made[b]);
-            cbx__arrays_free(r->nin, in);
-            cbx__arrays_free(r->nin, t);
-            cbx__arrays_free(2 * nout, out);
-            if (!l.st) again |= cbx__grows(nout, moves, found) && k.n > 1;
+            const cbx__groups in = { 2, { k.s->consts[b], g->in.n } };
+            for (size_t i = 0; i < g->in.n; i++) wanted[i] = OF_BRANCH(r->t, b, i) != NULL;
+            cbx__jvp_function(&l, g, &in, wanted, &out, moves, found, false, true, &k.made[b]);
+            if (!l.st) again |= cbx__grows(k.nout, moves, found) && k.n > 1;
         }
     }
     if (l.st) goto done;
     operands[n++] = r->in[0];
     for (size_t b = 0; b < k.n; b++) {
-        const size_t before = n, nc = k.s->consts[b];
-        for (size_t i = 0; i < nc; i++) operands[n++] = OF_BRANCH(r->in, b, i);
-        for (size_t i = 0; i < nc; i++)
-            if (OF_BRANCH(r->t, b, i)) operands[n++] = OF_BRANCH(r->t, b, i);
-        made_branch(&k, b, n - before);
+        made_branch(&k, b, cbx__put_operands(r, k.first[b], k.first[b] + k.s->consts[b], NULL, operands + n));
+        n += k.consts[b];
     }
-    const size_t before = n;
-    for (size_t i = k.first_in; i < r->nin; i++) operands[n++] = r->in[i];
-    for (size_t i = k.first_in; i < r->nin; i++)
-        if (r->t[i]) operands[n++] = r->t[i];
-    cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, n - before, operands, ends);
-    n = 0;
-    for (size_t i = 0; i < nout; i++) r->out[i] = ends[n++];
-    for (size_t i = 0; i < nout; i++)
-        if (moves[i]) r->dt[i] = ends[n++];
+    cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, cbx__put_operands(r, k.first_in, r->nin, NULL, operands + n),
+                    operands, results);
+    cbx__take_results(r, &out, moves, results);
 done:
     close_cond(&l, &k);
 }
@@ -126,29 +87,23 @@ static void pad_residuals(cbx__lists *l, cond *k, size_t b, const cbx__traced *p
                           const cbx_array_desc *d, size_t own, size_t count)
 {
     const cbx__graph *g = primal->graph;
-    cbx_array **in = cbx__list_of(l, g->in.n, sizeof *in), **out = cbx__list_of(l, g->out.n, sizeof *out);
-    cbx_array **ends = cbx__list_of(l, k->nout + nres, sizeof *ends);
-    cbx__trace trace;
-    cbx_scope scope;
+    cbx_array **in = cbx__owned_list(l, g->in.n), **out = cbx__owned_list(l, g->out.n);
+    cbx_array **ends = cbx__array_list(l, k->nout + nres);
 
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, g->name, true, &trace, &l->err);
-    if (l->st) return;
-    cbx_scope_open(l->ctx, &scope);
-    cbx__inputs(l, &trace, g, 0, g->in.n, NULL, in);
+    if (!cbx__lists_trace(l, g->name)) return;
+    cbx__inputs(l, g, 0, g->in.n, NULL, in);
     if (!l->st) l->st = cbx__graph_eval(l->ctx, g, in, out, &l->err);
     for (size_t i = 0; !l->st && i < k->nout; i++) ends[i] = out[i];
     for (size_t i = 0; !l->st && i < nres; i++)
         ends[k->nout + i] = i >= own && i < own + count ? out[k->nout + i - own] : cbx__zeros_of(l->ctx, &d[i]);
-    cbx__lists_end(l, &trace, &scope, k->nout + nres, ends, &k->made[b]);
-    cbx__arrays_free(g->in.n, in);
-    cbx__arrays_free(g->out.n, out);
+    cbx__lists_end(l, k->nout + nres, ends, &k->made[b]);
 }
 
 /*
  * Values by one cond, which also gives what the linear map of its branch needs; the maps by
  * another.
  */
-static void linearize_cond(cbx__jvp *r)
+static void split(cbx__jvp *r)
 {
     bool again = true;
     size_t nres = 0, n = 0;
@@ -159,32 +114,17 @@ static void linearize_cond(cbx__jvp *r)
     open_cond(&l, &k, r->attrs, r->nin);
     const size_t nout = k.nout;
     bool *moves = cbx__flag_list(&l, nout), *found = cbx__flag_list(&l, nout), *wanted = cbx__flag_list(&l, r->nin);
-    cbx_array **in = cbx__array_list(&l, r->nin), **out = cbx__array_list(&l, nout), **ends = NULL, **operands,
-              **results;
+    cbx_array **operands, **results;
     cbx__traced *primal = cbx__list_of(&l, k.n, sizeof *primal), *map = cbx__list_of(&l, k.n, sizeof *map);
-    size_t *own = cbx__list_of(&l, k.n, sizeof *own);
+    size_t *own = cbx__list_of(&l, k.n, sizeof *own), *res;
     cbx_array_desc *d = NULL;
 
     while (again && !l.st) {
         again = false;
         for (size_t b = 0; !l.st && b < k.n; b++) {
             const cbx__graph *g = k.s->graph[b];
-            cbx__trace trace;
-            cbx_scope scope;
-            cbx__traced_clear(r->ctx, &primal[b]);
-            cbx__traced_clear(r->ctx, &map[b]);
             for (size_t i = 0; i < g->in.n; i++) wanted[i] = OF_BRANCH(r->t, b, i) != NULL;
-            l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
-            if (l.st) break;
-            cbx_scope_open(r->ctx, &scope);
-            cbx__inputs(&l, &trace, g, 0, g->in.n, NULL, in);
-            if (!l.st) l.st = cbx__graph_linearize(r->ctx, g, in, wanted, moves, out, &map[b], found, &l.err);
-            ends = cbx__array_list(&l, nout + map[b].ncaptured);
-            for (size_t i = 0; !l.st && i < nout; i++) ends[i] = out[i];
-            for (size_t i = 0; !l.st && i < map[b].ncaptured; i++) ends[nout + i] = map[b].captured[i];
-            cbx__lists_end(&l, &trace, &scope, nout + map[b].ncaptured, ends, &primal[b]);
-            cbx__arrays_free(r->nin, in);
-            cbx__arrays_free(nout, out);
+            cbx__linearize_function(&l, g, wanted, moves, NULL, found, &primal[b], &map[b], &res);
             if (!l.st) again |= cbx__grows(nout, moves, found) && k.n > 1;
         }
     }
@@ -238,6 +178,8 @@ done:
     close_cond(&l, &k);
 }
 
+void cbx__jvp_cond(cbx__jvp *r) { (r->linear ? split : forward)(r); }
+
 /*
  * Each branch gives cotangents of the linear constants of all branches, zeros for those of others,
  * then those of in.
@@ -250,26 +192,21 @@ void cbx__transpose_cond(cbx__transpose *r)
 
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
-    cbx_array **known = cbx__array_list(&l, r->nin), **ct = cbx__array_list(&l, r->nout),
-              **din = cbx__array_list(&l, r->nin), **ends = cbx__array_list(&l, r->nin);
+    cbx_array **known = cbx__owned_list(&l, r->nin), **ct = cbx__owned_list(&l, r->nout),
+              **din = cbx__owned_list(&l, r->nin), **ends = cbx__array_list(&l, r->nin);
     cbx_array **operands = cbx__array_list(&l, r->nin + r->nout), **results = cbx__array_list(&l, r->nin);
 
     for (size_t b = 0; !l.st && b < k.n; b++) {
         const cbx__graph *g = k.s->graph[b];
         size_t consts = 0;
-        cbx__trace trace;
-        cbx_scope scope;
-        l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
-        if (l.st) break;
-        cbx_scope_open(r->ctx, &scope);
-        for (int part = 0; part < 2; part++)
-            for (size_t i = part ? k.s->consts[b] : 0; i < (part ? g->in.n : k.s->consts[b]); i++) {
-                if (!OF_BRANCH(r->in, b, i)) continue;
-                cbx__inputs(&l, &trace, g, i, 1, NULL, known);
-                consts += !part;
-            }
+        if (!cbx__lists_trace(&l, g->name)) break;
+        for (size_t i = 0; i < g->in.n; i++) {
+            if (!OF_BRANCH(r->in, b, i)) continue;
+            cbx__inputs(&l, g, i, i + 1, NULL, known);
+            consts += i < k.s->consts[b];
+        }
         for (size_t i = 0; !l.st && i < r->nout; i++)
-            if (r->ct[i]) l.st = cbx__trace_input(&trace, cbx__graph_out(g, i), &ct[i], &l.err);
+            if (r->ct[i]) l.st = cbx__trace_input(&l.trace, cbx__graph_out(g, i), &ct[i], &l.err);
         if (!l.st) l.st = cbx__graph_transpose(r->ctx, g, known, ct, din, &l.err);
         n = 0;
         for (size_t i = 1; !l.st && i < r->nin; i++) {
@@ -277,10 +214,7 @@ void cbx__transpose_cond(cbx__transpose *r)
             const size_t at = i >= k.first_in ? i - k.first_in + k.s->consts[b] : i - k.first[b];
             if (!r->in[i]) ends[n++] = cbx__some(r->ctx, mine ? din[at] : NULL, r->desc[i]);
         }
-        cbx__lists_end(&l, &trace, &scope, n, ends, &k.made[b]);
-        cbx__arrays_free(r->nin, known);
-        cbx__arrays_free(r->nout, ct);
-        cbx__arrays_free(r->nin, din);
+        cbx__lists_end(&l, n, ends, &k.made[b]);
         if (!l.st) made_branch(&k, b, consts);
     }
     if (l.st) goto done;

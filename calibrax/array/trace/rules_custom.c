@@ -261,7 +261,7 @@ static cbx_status batch_rules(cbx__lists *l, const function *k, const bool *mapp
 }
 
 /* All results have the batch, as those of the rules. */
-static void batch_custom(cbx__batch *r)
+void cbx__batch_custom(cbx__batch *r)
 {
     const function k = function_of(r->prim, r->attrs);
     cbx__traced all = { 0 };
@@ -290,59 +290,13 @@ done:
     cbx__traced_clear(r->ctx, &all);
     cbx__lists_close(&l);
 }
-void cbx__batch_custom_jvp(cbx__batch *r) { batch_custom(r); }
-void cbx__batch_custom_vjp(cbx__batch *r) { batch_custom(r); }
 
 /* ---- checkpoint ---- */
-
-/*
- * Of what is traced with inputs for f's, and for tangents of those that move: values (wanted) and
- * tangents.
- */
-static void trace_tangents(cbx__lists *l, const cbx__graph *f, const bool *moves, bool values, bool zeros,
-                           bool *out_moves, cbx__traced *end)
-{
-    const size_t nin = f->in.n, nout = f->out.n;
-    cbx_array **in = cbx__array_list(l, nin), **t = cbx__array_list(l, nin), **out = cbx__array_list(l, nout);
-    cbx_array **dt = cbx__array_list(l, nout), **ends = cbx__array_list(l, 2 * nout);
-    size_t n = 0;
-    cbx__trace trace;
-    cbx_scope scope;
-
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, f->name, true, &trace, &l->err);
-    if (l->st) return;
-    cbx_scope_open(l->ctx, &scope);
-    cbx__inputs(l, &trace, f, 0, nin, NULL, in);
-    cbx__inputs(l, &trace, f, 0, nin, moves, t);
-    if (!l->st) l->st = cbx__graph_jvp(l->ctx, f, in, t, false, out, dt, &l->err);
-    for (size_t i = 0; !l->st && values && i < nout; i++) ends[n++] = out[i];
-    for (size_t i = 0; !l->st && i < nout; i++) {
-        out_moves[i] = has_tangent(cbx__graph_out(f, i)) && (dt[i] || zeros);
-        if (out_moves[i]) ends[n++] = cbx__some(l->ctx, dt[i], cbx__graph_out(f, i));
-    }
-    cbx__lists_end(l, &trace, &scope, n, ends, end);
-    cbx__arrays_free(nin, in);
-    cbx__arrays_free(nin, t);
-    cbx__arrays_free(nout, out);
-    cbx__arrays_free(nout, dt);
-}
-
-/* Operands, behind them the tangents of those that move. */
-static size_t with_tangents(const cbx__jvp *r, const function *k, cbx_array **operands, bool *moves)
-{
-    size_t n = k->nall;
-
-    memcpy(operands, r->in, n * sizeof *operands);
-    for (size_t i = 0; i < k->nall; i++) {
-        moves[i] = r->t[i] != NULL;
-        if (moves[i]) operands[n++] = r->t[i];
-    }
-    return n;
-}
 
 void cbx__jvp_checkpoint(cbx__jvp *r)
 {
     const function k = function_of(r->prim, r->attrs);
+    const cbx__groups in = { 1, { k.nall } }, out = { 1, { k.nout } };
     cbx__traced both = { 0 };
     size_t n = 0, nin;
     cbx__lists l;
@@ -351,7 +305,8 @@ void cbx__jvp_checkpoint(cbx__jvp *r)
     cbx_array **operands = cbx__array_list(&l, 2 * k.nall), **ends = cbx__array_list(&l, 2 * k.nout);
     bool *moves = cbx__flag_list(&l, k.nall), *out_moves = cbx__flag_list(&l, k.nout);
     if (l.st) goto done;
-    nin = with_tangents(r, &k, operands, moves);
+    for (size_t i = 0; i < k.nall; i++) moves[i] = r->t[i] != NULL;
+    nin = cbx__put_operands(r, 0, k.nall, moves, operands);
     if (r->linear) {
         cbx_apply_all(r->ctx, r->prim, r->nin, (const cbx_array *const *)r->in, r->attrs, r->out);
         cbx__called_apply(r->ctx, &(cbx__called){ CBX_PRIM_CHECKPOINT_MAP, k.call.f, k.call.nconst, NULL, moves, 0, 0 },
@@ -360,13 +315,11 @@ void cbx__jvp_checkpoint(cbx__jvp *r)
             if (has_tangent(cbx__graph_out(k.f, i))) r->dt[i] = ends[n++];
         goto done;
     }
-    trace_tangents(&l, k.f, moves, true, false, out_moves, &both);
+    cbx__jvp_function(&l, k.f, &in, moves, &out, NULL, out_moves, false, true, &both);
     if (l.st) goto done;
     cbx__called_apply(r->ctx, &(cbx__called){ r->prim, both.graph, 0, NULL, NULL, 0, k.call.mode }, nin, operands,
                       ends);
-    for (size_t i = 0; i < k.nout; i++) r->out[i] = ends[n++];
-    for (size_t i = 0; i < k.nout; i++)
-        if (out_moves[i]) r->dt[i] = ends[n++];
+    cbx__take_results(r, &out, out_moves, ends);
 done:
     cbx__traced_clear(r->ctx, &both);
     cbx__lists_close(&l);
@@ -397,36 +350,28 @@ static void trace_backward(cbx__lists *l, const cbx__graph *f, const bool *moves
                            cbx__traced *end)
 {
     const size_t nin = f->in.n, nout = f->out.n;
-    cbx_array **in = cbx__array_list(l, nin), **ct = cbx__array_list(l, nout), **out = cbx__array_list(l, nout);
-    cbx_array **of_moving = cbx__array_list(l, nout), **ends = cbx__array_list(l, nin), **known = NULL, **din = NULL;
+    cbx_array **in = cbx__owned_list(l, nin), **ct = cbx__owned_list(l, nout), **out = cbx__owned_list(l, nout);
+    cbx_array **of_moving = cbx__array_list(l, nout), **ends = cbx__array_list(l, nin), **known, **din;
     bool *out_moves = cbx__flag_list(l, nout);
     size_t k = 0, n = 0, wanted = 0;
     cbx__traced map = { 0 };
-    cbx__trace trace;
-    cbx_scope scope;
 
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, f->name, true, &trace, &l->err);
-    if (l->st) return;
-    cbx_scope_open(l->ctx, &scope);
-    cbx__inputs(l, &trace, f, 0, nin, NULL, in);
+    if (!cbx__lists_trace(l, f->name)) return;
+    cbx__inputs(l, f, 0, nin, NULL, in);
     for (size_t i = 0; !l->st && i < nout; i++)
-        if (wanted_ct[i]) l->st = cbx__trace_input(&trace, cbx__graph_out(f, i), &ct[i], &l->err);
+        if (wanted_ct[i]) l->st = cbx__trace_input(&l->trace, cbx__graph_out(f, i), &ct[i], &l->err);
     if (!l->st) l->st = cbx__graph_linearize(l->ctx, f, in, moves, NULL, out, &map, out_moves, &l->err);
     for (size_t i = 0; i < nin; i++) wanted += moves[i];
     known = cbx__array_list(l, wanted + map.ncaptured);
-    din = cbx__array_list(l, wanted + map.ncaptured);
+    din = cbx__owned_list(l, wanted + map.ncaptured);
     for (size_t i = 0; !l->st && i < map.ncaptured; i++) known[wanted + i] = map.captured[i];
     for (size_t i = 0; !l->st && i < nout; i++)
         if (out_moves[i]) of_moving[k++] = ct[i];
     if (!l->st) l->st = cbx__graph_transpose(l->ctx, map.graph, known, of_moving, din, &l->err);
     for (size_t i = 0; !l->st && i < nin; i++)
         if (moves[i]) ends[n] = cbx__some(l->ctx, din[n], cbx__graph_in(f, i)), n++;
-    cbx__lists_end(l, &trace, &scope, wanted, ends, end);
-    if (din) cbx__arrays_free(wanted, din);
+    cbx__lists_end(l, wanted, ends, end);
     cbx__traced_clear(l->ctx, &map);
-    cbx__arrays_free(nin, in);
-    cbx__arrays_free(nout, ct);
-    cbx__arrays_free(nout, out);
 }
 
 void cbx__transpose_checkpoint_map(cbx__transpose *r)
@@ -456,12 +401,15 @@ done:
 
 cbx_status cbx__checkpoint_map(cbx_ctx *ctx, const cbx__control *s, cbx__traced *out, cbx_err *err)
 {
+    const cbx__graph *f = s->graph[0];
+    const cbx__groups inputs = { 1, { f->in.n } }, results = { 1, { f->out.n } };
     cbx__lists l;
     cbx_status st;
 
     cbx__lists_open(&l, ctx);
-    bool *out_moves = cbx__flag_list(&l, s->graph[0]->out.n);
-    trace_tangents(&l, s->graph[0], s->moves, false, true, out_moves, out);
+    bool *forced = cbx__flag_list(&l, f->out.n), *out_moves = cbx__flag_list(&l, f->out.n);
+    for (size_t i = 0; !l.st && i < f->out.n; i++) forced[i] = has_tangent(cbx__graph_out(f, i));
+    cbx__jvp_function(&l, f, &inputs, s->moves, &results, forced, out_moves, false, false, out);
     st = l.st;
     if (st && err) *err = l.err;
     l.st = CBX_OK; /* reported in err */

@@ -4,11 +4,6 @@
 #include "calibrax/array/trace/derive.h"
 #include "calibrax/array/transform.h"
 
-static cbx_array *apply_one(cbx_ctx *c, cbx_prim p, const cbx_array *x, const cbx_attrs *a)
-{
-    return cbx__apply1(c, p, x, a);
-}
-
 /* ---- views ---- */
 
 void cbx__transpose_reshape(cbx__transpose *r)
@@ -21,7 +16,7 @@ void cbx__transpose_permute(cbx__transpose *r)
     cbx_attrs back = { .naxes = r->attrs->naxes };
 
     for (int i = 0; i < back.naxes; i++) back.axes[r->attrs->axes[i]] = i;
-    r->din[0] = apply_one(r->ctx, CBX_PRIM_TRANSPOSE, r->ct[0], &back);
+    r->din[0] = cbx__apply1(r->ctx, CBX_PRIM_TRANSPOSE, r->ct[0], &back);
 }
 
 /* Summed over the axes that it was spread along. */
@@ -61,7 +56,7 @@ void cbx__transpose_slice(cbx__transpose *r)
         plain &= a->step[i] == 1 || a->step[i] == -1 || n <= 1;
     }
     cbx_array *ct = r->ct[0];
-    if (turns) ct = apply_one(c, CBX_PRIM_SLICE, ct, &flip);
+    if (turns) ct = cbx__apply1(c, CBX_PRIM_SLICE, ct, &flip);
     for (int i = 0; !plain && i < d->ndim; i++) { /* step - 1 zeros behind every element, cut at the end */
         const size_t n = a->shape[i], step = (size_t)(a->step[i] < 0 ? -a->step[i] : a->step[i]);
         cbx_attrs spread = { .ndim = d->ndim + 1, .value = pad.value }, cut = { .ndim = d->ndim };
@@ -81,15 +76,15 @@ void cbx__transpose_slice(cbx__transpose *r)
         ct = cbx__reshaped(c, ct, d->ndim + 1, shape);
         shape[i + 1] = step;
         memcpy(spread.shape, shape, (size_t)(d->ndim + 1) * sizeof *shape);
-        ct = apply_one(c, CBX_PRIM_PAD, ct, &spread);
+        ct = cbx__apply1(c, CBX_PRIM_PAD, ct, &spread);
         shape[i] = n * step;
         memmove(shape + i + 1, shape + i + 2, (size_t)(d->ndim - i - 1) * sizeof *shape);
         ct = cbx__reshaped(c, ct, d->ndim, shape);
         shape[i] = (n - 1) * step + 1;
         for (int k = 0; k < d->ndim; k++) cut.shape[k] = shape[k], cut.step[k] = 1;
-        ct = apply_one(c, CBX_PRIM_SLICE, ct, &cut);
+        ct = cbx__apply1(c, CBX_PRIM_SLICE, ct, &cut);
     }
-    r->din[0] = apply_one(c, CBX_PRIM_PAD, ct, &pad);
+    r->din[0] = cbx__apply1(c, CBX_PRIM_PAD, ct, &pad);
 }
 
 /* ---- moves ---- */
@@ -99,7 +94,7 @@ void cbx__jvp_pad(cbx__jvp *r)
     cbx_attrs zeros = *r->attrs;
 
     zeros.value = (cbx_scalar){ r->t[0]->desc.dtype, { 0 } };
-    r->dt[0] = apply_one(r->ctx, CBX_PRIM_PAD, r->t[0], &zeros);
+    r->dt[0] = cbx__apply1(r->ctx, CBX_PRIM_PAD, r->t[0], &zeros);
 }
 
 static cbx_array *cut_out(cbx_ctx *c, const cbx_array *x, const ptrdiff_t *start, const size_t *shape)
@@ -112,7 +107,7 @@ static cbx_array *cut_out(cbx_ctx *c, const cbx_array *x, const ptrdiff_t *start
         a.step[i] = 1;
         a.shape[i] = shape[i];
     }
-    return apply_one(c, CBX_PRIM_SLICE, x, &a);
+    return cbx__apply1(c, CBX_PRIM_SLICE, x, &a);
 }
 
 void cbx__transpose_pad(cbx__transpose *r)
@@ -164,8 +159,6 @@ void cbx__transpose_take(cbx__transpose *r)
 {
     r->din[0] = scatter(r->ctx, cbx__zeros_of(r->ctx, r->desc[0]), r->in[1], r->ct[0], r->attrs->axis, CBX_SCATTER_ADD);
 }
-
-void cbx__jvp_take_along(cbx__jvp *r) { cbx__jvp_take(r); }
 
 /* Where each element came from, counted in row-major order: that is where its cotangent goes. */
 void cbx__transpose_take_along(cbx__transpose *r)
@@ -350,7 +343,7 @@ static cbx_array *sum_as(cbx_ctx *c, const cbx_array *x, const cbx_attrs *like, 
 
     a.dtype = t;
     a.mode = 0;
-    return apply_one(c, CBX_PRIM_SUM, x, &a);
+    return cbx__apply1(c, CBX_PRIM_SUM, x, &a);
 }
 
 void cbx__transpose_sum(cbx__transpose *r)
@@ -360,8 +353,6 @@ void cbx__transpose_sum(cbx__transpose *r)
     if (cbx_dtype_kind(r->desc[0]->dtype) < CBX_KIND_COMPLEX) ct = cbx_real(r->ctx, ct);
     r->din[0] = cbx__as(r->ctx, ct, r->desc[0]->dtype);
 }
-
-static cbx_array *reversed(cbx_ctx *c, const cbx_array *x, int axis) { return cbx_flip(c, x, axis); }
 
 /* Products of what is before each element of the last axis. */
 static cbx_array *products_before(cbx_ctx *c, const cbx_array *x)
@@ -373,7 +364,7 @@ static cbx_array *products_before(cbx_ctx *c, const cbx_array *x)
 
     return cbx_concat(
         c, 2,
-        (const cbx_array *const[]){ start, cbx_slice(c, apply_one(c, CBX_PRIM_CUMPROD, x, &a), last, 0, n - 1, 1) },
+        (const cbx_array *const[]){ start, cbx_slice(c, cbx__apply1(c, CBX_PRIM_CUMPROD, x, &a), last, 0, n - 1, 1) },
         last);
 }
 
@@ -405,7 +396,7 @@ void cbx__jvp_prod(cbx__jvp *r)
     x = cbx__reshaped(c, cbx_moveaxes(c, x, a->naxes, a->axes, to), rank, shape);
     t = cbx__reshaped(c, cbx_moveaxes(c, t, a->naxes, a->axes, to), rank, shape);
     if (cbx_array_is_failed(x) || cbx_array_is_failed(t)) return;
-    others = reversed(c, products_before(c, reversed(c, x, rank - 1)), rank - 1);
+    others = cbx_flip(c, products_before(c, cbx_flip(c, x, rank - 1)), rank - 1);
     others = cbx_multiply(c, products_before(c, x), others);
     t = sum_as(c, cbx_multiply(c, t, others), &(const cbx_attrs){ .naxes = 1, .axes = { rank - 1 } }, a->dtype);
     r->dt[0] = cbx__reshaped(c, t, r->out[0]->desc.ndim, r->out[0]->desc.shape);
@@ -425,7 +416,7 @@ void cbx__jvp_squares(cbx__jvp *r)
 }
 
 /* Elements that equal the result share. */
-static void optimum(cbx__jvp *r)
+void cbx__jvp_optimum(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
     const cbx_array *x = r->in[0];
@@ -434,8 +425,6 @@ static void optimum(cbx__jvp *r)
 
     r->dt[0] = cbx_divide(c, sum_as(c, cbx_multiply(c, r->t[0], won), r->attrs, x->desc.dtype), count);
 }
-void cbx__jvp_reduce_max(cbx__jvp *r) { optimum(r); }
-void cbx__jvp_reduce_min(cbx__jvp *r) { optimum(r); }
 
 /* ---- along one axis ---- */
 
@@ -444,7 +433,7 @@ void cbx__transpose_cumsum(cbx__transpose *r)
     cbx_ctx *c = r->ctx;
     const int axis = r->attrs->axis;
     const cbx_attrs a = { .axis = axis, .dtype = r->ct[0]->desc.dtype };
-    cbx_array *ct = reversed(c, apply_one(c, CBX_PRIM_CUMSUM, reversed(c, r->ct[0], axis), &a), axis);
+    cbx_array *ct = cbx_flip(c, cbx__apply1(c, CBX_PRIM_CUMSUM, cbx_flip(c, r->ct[0], axis), &a), axis);
 
     if (cbx_dtype_kind(r->desc[0]->dtype) < CBX_KIND_COMPLEX) ct = cbx_real(c, ct);
     r->din[0] = cbx__as(c, ct, r->desc[0]->dtype);
@@ -482,7 +471,7 @@ void cbx__jvp_cumprod(cbx__jvp *r)
 }
 
 /* The place of the last element that equals the running optimum. */
-static void running(cbx__jvp *r)
+void cbx__jvp_running(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
     const cbx_array *x = r->in[0];
@@ -492,15 +481,13 @@ static void running(cbx__jvp *r)
     memcpy(a.shape, x->desc.shape, sizeof a.shape);
     place = cbx_apply(c, CBX_PRIM_IOTA, 0, NULL, &a);
     place = cbx_where(c, cbx_equal(c, x, r->out[0]), place, cbx_zeros_like(c, place));
-    place = apply_one(c, CBX_PRIM_CUMMAX, place, &(cbx_attrs){ .axis = a.axis });
+    place = cbx__apply1(c, CBX_PRIM_CUMMAX, place, &(cbx_attrs){ .axis = a.axis });
     r->dt[0] = apply_at(c, CBX_PRIM_TAKE_ALONG, r->t[0], place, &(cbx_attrs){ .axis = a.axis });
 }
-void cbx__jvp_cummax(cbx__jvp *r) { running(r); }
-void cbx__jvp_cummin(cbx__jvp *r) { running(r); }
 
 void cbx__jvp_sort(cbx__jvp *r)
 {
-    const cbx_array *order = apply_one(r->ctx, CBX_PRIM_ARGSORT, r->in[0], r->attrs);
+    const cbx_array *order = cbx__apply1(r->ctx, CBX_PRIM_ARGSORT, r->in[0], r->attrs);
     r->dt[0] = apply_at(r->ctx, CBX_PRIM_TAKE_ALONG, r->t[0], order, &(cbx_attrs){ .axis = r->attrs->axis });
 }
 
@@ -511,7 +498,7 @@ void cbx__jvp_ranked(cbx__jvp *r)
     const int axis = r->attrs->axis;
     const size_t n = (size_t)r->attrs->ndim;
     int64_t ranks[CBX_MAX_RANK];
-    const cbx_array *order = apply_one(c, CBX_PRIM_ARGSORT, r->in[0], &(cbx_attrs){ .axis = axis });
+    const cbx_array *order = cbx__apply1(c, CBX_PRIM_ARGSORT, r->in[0], &(cbx_attrs){ .axis = axis });
 
     for (size_t i = 0; i < n; i++) ranks[i] = (int64_t)r->attrs->shape[i];
     order = apply_at(c, CBX_PRIM_TAKE, order, cbx_asarray(c, &(const cbx_array_desc){ CBX_I64, 1, { n } }, ranks),
@@ -522,7 +509,7 @@ void cbx__jvp_ranked(cbx__jvp *r)
 /* ---- Fourier transforms ---- */
 
 /* sum_j x_j w^(jk) is its own transpose. */
-void cbx__transpose_fft(cbx__transpose *r) { r->din[0] = apply_one(r->ctx, CBX_PRIM_FFT, r->ct[0], r->attrs); }
+void cbx__transpose_fft(cbx__transpose *r) { r->din[0] = cbx__apply1(r->ctx, CBX_PRIM_FFT, r->ct[0], r->attrs); }
 
 /* Re(sum_(k <= n/2) ct_k w^(jk)): the half is filled up with zeros. */
 void cbx__transpose_rfft(cbx__transpose *r)
@@ -533,7 +520,7 @@ void cbx__transpose_rfft(cbx__transpose *r)
     const cbx_attrs fft = { .axis = r->attrs->axis, .value = r->attrs->value };
 
     memcpy(pad.shape, r->desc[0]->shape, sizeof pad.shape);
-    r->din[0] = cbx_real(c, apply_one(c, CBX_PRIM_FFT, apply_one(c, CBX_PRIM_PAD, r->ct[0], &pad), &fft));
+    r->din[0] = cbx_real(c, cbx__apply1(c, CBX_PRIM_FFT, cbx__apply1(c, CBX_PRIM_PAD, r->ct[0], &pad), &fft));
 }
 
 /*
@@ -546,7 +533,7 @@ void cbx__transpose_irfft(cbx__transpose *r)
     const int axis = r->attrs->axis;
     const size_t n = r->attrs->shape[0], m = n / 2 + 1;
     const cbx_attrs rfft = { .axis = axis, .value = r->attrs->value };
-    cbx_array *g = cbx_conj(c, apply_one(c, CBX_PRIM_RFFT, r->ct[0], &rfft));
+    cbx_array *g = cbx_conj(c, cbx__apply1(c, CBX_PRIM_RFFT, r->ct[0], &rfft));
     cbx_array *k = cbx_arange_int(c, 0, (int64_t)m, 1, CBX_I64);
     cbx_array *edge = cbx_equal_scalar(c, k, 0), *two = cbx_full(c, 1, &m, r->ct[0]->desc.dtype, cbx_float(2));
     size_t shape[CBX_MAX_RANK];

@@ -3,93 +3,39 @@
 
 #include "calibrax/array/trace/rules_control.h"
 
-/*
- * One step of values and tangents, traced: constants and the tangents of those that move, then the same of the carry, to the carry and
- * its tangents.  Returns the number of results.
- */
-static size_t trace_step(cbx__lists *l, const cbx__jvp *r, const bool *moves, bool *out_moves, cbx__traced *end)
-{
-    const cbx__control *s = cbx__control_of(r->attrs);
-    const cbx__graph *body = s->graph[CBX__WHILE_BODY];
-    const size_t nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nb + nc;
-    cbx_array **in = cbx__array_list(l, nin), **t = cbx__array_list(l, nin), **out = cbx__array_list(l, nc),
-              **dt = cbx__array_list(l, nc), **ends = cbx__array_list(l, 2 * nc);
-    size_t n = 0;
-    cbx__trace trace;
-    cbx_scope scope;
-
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, body->name, true, &trace, &l->err);
-    if (l->st) return 0;
-    cbx_scope_open(l->ctx, &scope);
-    for (int k = 0; k < 2; k++) {
-        cbx__inputs(l, &trace, body, k ? nb : 0, k ? nc : nb, NULL, in);
-        cbx__inputs(l, &trace, body, k ? nb : 0, k ? nc : nb, moves, t);
-    }
-    if (!l->st) l->st = cbx__graph_jvp(l->ctx, body, in, t, r->linear, out, dt, &l->err);
-    for (size_t i = 0; !l->st && i < nc; i++) {
-        out_moves[i] = dt[i] || moves[nb + i];
-        ends[n++] = out[i];
-    }
-    for (size_t i = 0; !l->st && i < nc; i++)
-        if (out_moves[i]) ends[n++] = cbx__some(l->ctx, dt[i], cbx__graph_out(body, i));
-    cbx__lists_end(l, &trace, &scope, n, ends, end);
-    cbx__arrays_free(nin, in);
-    cbx__arrays_free(nin, t);
-    cbx__arrays_free(nc, out);
-    cbx__arrays_free(nc, dt);
-    return n;
-}
-
 /* The test of the carry, which also takes the tangents of the carry and ignores them. */
 static void trace_test(cbx__lists *l, const cbx__control *s, const bool *moves, cbx__traced *end)
 {
     const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
     const size_t n = s->consts[CBX__WHILE_TEST] + s->ncarry, nb = s->consts[CBX__WHILE_BODY];
-    cbx_array **in = cbx__array_list(l, n), **t = cbx__array_list(l, nb + s->ncarry), *truth = NULL;
-    cbx__trace trace;
-    cbx_scope scope;
+    cbx_array **in = cbx__owned_list(l, n), **t = cbx__owned_list(l, nb + s->ncarry), **truth = cbx__owned_list(l, 1);
 
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, test->name, true, &trace, &l->err);
-    if (l->st) return;
-    cbx_scope_open(l->ctx, &scope);
-    cbx__inputs(l, &trace, test, 0, n, NULL, in);
-    cbx__inputs(l, &trace, body, nb, s->ncarry, moves, t);
-    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, in, &truth, &l->err);
-    cbx__lists_end(l, &trace, &scope, 1, &truth, end);
-    cbx__arrays_free(n, in);
-    cbx__arrays_free(nb + s->ncarry, t);
-    cbx_array_free(truth);
-}
-
-/* Operands first .. first + n - 1, and the tangents of those that move; returns how many that are. */
-static size_t put_operands(const cbx__jvp *r, size_t first, size_t n, const bool *moves, cbx_array **out)
-{
-    size_t at = 0;
-
-    for (size_t i = 0; i < n; i++) out[at++] = r->in[first + i];
-    for (size_t i = 0; i < n; i++)
-        if (moves[i]) out[at++] = cbx__some(r->ctx, r->t[first + i], &r->in[first + i]->desc);
-    return at;
+    if (!cbx__lists_trace(l, test->name)) return;
+    cbx__inputs(l, test, 0, n, NULL, in);
+    cbx__inputs(l, body, nb, nb + s->ncarry, moves, t);
+    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, in, truth, &l->err);
+    cbx__lists_end(l, 1, truth, end);
 }
 
 void cbx__jvp_while(cbx__jvp *r)
 {
     const cbx__control *s = cbx__control_of(r->attrs);
-    const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nb + nc;
+    const cbx__graph *body = s->graph[CBX__WHILE_BODY];
+    const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, carry = nt + nb;
+    const cbx__groups in = { 2, { nb, nb + nc } }, out = { 1, { nc } };
     bool again = true;
     cbx__traced step = { 0 }, test = { 0 };
     size_t nends = 0, counts[2] = { nt, 0 };
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
-    bool *moves = cbx__flag_list(&l, nin), *out_moves = cbx__flag_list(&l, nc);
-    cbx_array **operands = cbx__array_list(&l, nt + 2 * nin), **ends = cbx__array_list(&l, 2 * nc);
+    bool *moves = cbx__flag_list(&l, r->nin), *out_moves = cbx__flag_list(&l, nc);
+    cbx_array **operands = cbx__array_list(&l, 2 * r->nin), **ends = cbx__array_list(&l, 2 * nc);
 
-    for (size_t i = 0; !l.st && i < nin; i++) moves[i] = r->t[nt + i] != NULL;
+    for (size_t i = nt; !l.st && i < r->nin; i++) moves[i] = r->t[i] != NULL;
     while (again && !l.st) {
-        cbx__traced_clear(r->ctx, &step);
-        nends = trace_step(&l, r, moves, out_moves, &step);
-        again = !l.st && cbx__grows(nc, moves + nb, out_moves);
+        nends = cbx__jvp_function(&l, body, &in, moves + nt, &out, moves + carry, out_moves, r->linear, true, &step);
+        again = !l.st && cbx__grows(nc, moves + carry, out_moves);
     }
     if (!l.st && nends == nc) {
         cbx__while_apply(r->ctx, s->graph, s->consts, nc, r->in, r->out);
@@ -99,15 +45,13 @@ void cbx__jvp_while(cbx__jvp *r)
         l.st = cbx_fail(&l.err, CBX_EUNSUPPORTED,
                         "'while_loop' has no reverse derivative: its number of steps is "
                         "unknown; use 'fori_loop' or 'scan'");
-    trace_test(&l, s, moves, &test);
+    trace_test(&l, s, moves + nt, &test);
     if (l.st) goto done;
     memcpy(operands, r->in, nt * sizeof *operands);
-    counts[CBX__WHILE_BODY] = put_operands(r, nt, nb, moves, operands + nt);
-    put_operands(r, nt + nb, nc, moves + nb, operands + nt + counts[CBX__WHILE_BODY]);
+    counts[CBX__WHILE_BODY] = cbx__put_operands(r, nt, carry, moves, operands + nt);
+    cbx__put_operands(r, carry, r->nin, moves, operands + nt + counts[CBX__WHILE_BODY]);
     cbx__while_apply(r->ctx, (cbx__graph *const[]){ test.graph, step.graph }, counts, nends, operands, ends);
-    memcpy(r->out, ends, nc * sizeof *ends);
-    for (size_t i = 0, n = nc; i < nc; i++)
-        if (out_moves[i]) r->dt[i] = ends[n++];
+    cbx__take_results(r, &out, out_moves, ends);
 done:
     cbx__traced_clear(r->ctx, &step);
     cbx__traced_clear(r->ctx, &test);
@@ -124,28 +68,21 @@ static void guarded(cbx__lists *l, const cbx__control *s, const cbx__graph *test
 {
     const size_t nt = s->consts[CBX__WHILE_TEST], nb = body ? s->consts[CBX__WHILE_BODY] : 0, nc = s->ncarry;
     const size_t nin = nt + nb + nc, skipped = body ? 0 : s->consts[CBX__WHILE_BODY];
-    cbx_array **in = cbx__list_of(l, nin, sizeof *in), **of_test = cbx__list_of(l, nt + nc, sizeof *in);
-    cbx_array **out = cbx__list_of(l, nc, sizeof *out), **ends = cbx__list_of(l, nc, sizeof *ends), *truth = NULL;
-    cbx__trace trace;
-    cbx_scope scope;
+    cbx_array **in = cbx__owned_list(l, nin), **of_test = cbx__array_list(l, nt + nc);
+    cbx_array **out = cbx__owned_list(l, nc), **ends = cbx__array_list(l, nc), **truth = cbx__owned_list(l, 1);
 
-    if (!l->st) l->st = cbx__trace_begin(l->ctx, body ? body->name : test->name, true, &trace, &l->err);
-    if (l->st) return;
-    cbx_scope_open(l->ctx, &scope);
+    if (!cbx__lists_trace(l, body ? body->name : test->name)) return;
     for (size_t i = 0; !l->st && i < nin; i++)
-        l->st = cbx__trace_input(&trace, &like[i < nt ? i : i + skipped]->desc, &in[i], &l->err);
+        l->st = cbx__trace_input(&l->trace, &like[i < nt ? i : i + skipped]->desc, &in[i], &l->err);
     memcpy(of_test, in, nt * sizeof *in);
     memcpy(of_test + nt, in + nt + nb, nc * sizeof *in);
-    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, of_test, &truth, &l->err);
+    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, of_test, truth, &l->err);
     if (!l->st && body) l->st = cbx__graph_eval(l->ctx, body, in + nt, out, &l->err);
-    if (!l->st && !body) ends[0] = cbx_any(l->ctx, truth, NULL);
+    if (!l->st && !body) ends[0] = cbx_any(l->ctx, *truth, NULL);
     for (size_t i = 0; !l->st && body && i < nc; i++)
-        ends[i] = cbx_where(l->ctx, cbx__widened(l->ctx, cbx__as(l->ctx, truth, CBX_BOOL), out[i]), out[i],
+        ends[i] = cbx_where(l->ctx, cbx__widened(l->ctx, cbx__as(l->ctx, *truth, CBX_BOOL), out[i]), out[i],
                             in[nt + nb + i]);
-    cbx__lists_end(l, &trace, &scope, body ? nc : 1, ends, end);
-    cbx__arrays_free(nin, in);
-    cbx__arrays_free(nc, out);
-    cbx_array_free(truth);
+    cbx__lists_end(l, body ? nc : 1, ends, end);
 }
 
 /* Elements that are done keep their values while others go on, until the test holds for none. */
@@ -166,8 +103,6 @@ void cbx__batch_while(cbx__batch *r)
     if (l.st) goto done;
     memcpy(mapped, r->mapped, nin * sizeof *mapped);
     while (again && !l.st) {
-        cbx__traced_clear(r->ctx, &tests);
-        cbx__traced_clear(r->ctx, &bodies);
         memcpy(of_test, mapped, nt * sizeof *mapped);
         memcpy(of_test + nt, mapped + nt + nb, nc * sizeof *mapped);
         memcpy(forced, mapped + nt + nb, nc * sizeof *mapped);
