@@ -441,7 +441,7 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
 
 const cbx__emitter *gpu_emitter(cbx__gpu *gpu)
 {
-    static const cbx__emitter emitter = { "gpu", compile, NULL };
+    static const cbx__emitter emitter = { "gpu", compile };
 
     emitter_gpu = gpu;
     ran = left_count = 0;

@@ -258,11 +258,4 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
     return CBX_OK;
 }
 
-static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
-                       cbx_err *err)
-{
-    (void)ctx, (void)what, (void)n, (void)kernels, (void)out;
-    return cbx_fail(err, CBX_EINVAL, "no text");
-}
-
-const cbx__emitter plain_emitter = { "plain", compile, text };
+const cbx__emitter plain_emitter = { "plain", compile };

@@ -49,5 +49,7 @@ bool kernels_differ(cbx_ctx *ctx, const cbx__emitter *x, const cbx__emitter *y, 
 
 /* Evaluates element by element with plain C, apart from the library's loops but for MATH. */
 extern const cbx__emitter plain_emitter;
+/* By the C compiler, which is $CC or cc. */
+extern const cbx__emitter compiled_emitter;
 
 #endif

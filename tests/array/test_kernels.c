@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "calibrax/array/jit/ctext.h"
 #include "calibrax/array/jit/emitter.h"
 #include "counted.h"
 #include "kernels_random.h"
@@ -47,7 +48,7 @@ static cbx_status compile_wrong(cbx_ctx *c, size_t n, const cbx__kernel *const *
     for (size_t i = 0; i < n; i++) cbx_list_clear(&copies[i].al, &copies[i].instr);
     return st;
 }
-static const cbx__emitter wrong_emitter = { "wrong", compile_wrong, NULL };
+static const cbx__emitter wrong_emitter = { "wrong", compile_wrong };
 
 TEST(a_fault_is_seen_and_shrunk)
 {
@@ -109,8 +110,6 @@ TEST(memory_may_end)
     make_axpy(&k, cbx_allocator_default());
     to_compile = &cbx__emitter_interpreter;
     CHECK_GT(cbx_test_fail_each(compile_axpy, &k, "the interpreter"), 0, "it allocates");
-    to_compile = &cbx__emitter_c;
-    CHECK_GT(cbx_test_fail_each(compile_axpy, &k, "the emitter of C"), 0, "it allocates");
     cbx__kernel_clear(&k);
 }
 
@@ -224,43 +223,9 @@ TEST(many_values_at_once)
 TEST(c_is_the_interpreter)
 {
     const char *report;
-    CHECK(!kernels_differ(ctx, &cbx__emitter_c, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(512), &report),
-          report);
-}
-
-/* Each message of a compiler that is missing or fails. */
-TEST(compilers_may_be_missing)
-{
-    static const struct {
-        const char *cc, *path, *message;
-    } cases[] = {
-        { "no-such-compiler -O2", NULL, "there is no C compiler 'no-such-compiler -O2', which the variable CC names" },
-        { "false", NULL, "the C compiler 'false' failed with status 1: " },
-        { "gcc --no-such-option", NULL, "the C compiler 'gcc' failed with status 1: " },
-        { "", "/no/such/folder", "there is no C compiler: apt-get install gcc, or name one in the variable CC" },
-        { "true", NULL, "what the C compiler made cannot be loaded: " },
-    };
-    char *cc = getenv("CC") ? strdup(getenv("CC")) : NULL, *path = strdup(getenv("PATH"));
-    cbx__kernel k;
-    const cbx__kernel *kernels[1] = { &k };
-    cbx__code *code;
-
-    make_axpy(&k, cbx_allocator_default());
-    for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_err err;
-        setenv("CC", cases[i].cc, 1);
-        if (cases[i].path) setenv("PATH", cases[i].path, 1);
-        CHECK_STATUS(cbx__emitter_c.compile(ctx, 1, kernels, &code, &err), CBX_EUNAVAILABLE, cases[i].message);
-        setenv("PATH", path, 1);
-        CHECK(strncmp(err.message, cases[i].message, strlen(cases[i].message)) == 0, err.message);
-    }
-    if (cc)
-        setenv("CC", cc, 1);
-    else
-        unsetenv("CC");
-    free(cc);
-    free(path);
-    cbx__kernel_clear(&k);
+    CHECK(
+        !kernels_differ(ctx, &compiled_emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(512), &report),
+        report);
 }
 
 TEST(c_is_readable)
@@ -292,9 +257,9 @@ TEST(c_is_readable)
 
     make_axpy(&k, cbx_allocator_default());
     cbx_text_init(&text, cbx_ctx_allocator(ctx));
-    CHECK_OK(cbx__emitter_c.text(ctx, "c", 1, kernels, &text, &err), &err, "text");
+    cbx__ctext_put(&text, "kernel", false, 1, kernels);
+    CHECK_OK(cbx_text_check(&text, &err), &err, "text");
     CHECK_STR(strstr(cbx_text_str(&text), "\nvoid kernel0"), wanted, "the function");
-    CHECK_STATUS(cbx__emitter_c.text(ctx, "ir", 1, kernels, &text, &err), CBX_EINVAL, "another kind");
     cbx_text_clear(&text);
     cbx__kernel_clear(&k);
 }

@@ -41,7 +41,7 @@ static cbx_status find_code(cbx_ctx *ctx, size_t n, const cbx__kernel *const *ke
     return CBX_OK;
 }
 
-static const cbx__emitter before = { "before", find_code, NULL };
+static const cbx__emitter before = { "before", find_code };
 
 static void code_gives_the_interpreters_bytes(void **state)
 {

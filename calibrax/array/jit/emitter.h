@@ -18,16 +18,13 @@ typedef struct cbx__code {
 } cbx__code;
 
 typedef struct cbx__emitter {
-    const char *name; /* "llvm", "c", "interpreter" */
-    /** Kernels are finished ones; they need not live on.  @return CBX_OK; CBX_EUNAVAILABLE (a library or compiler is missing);
+    const char *name; /* "llvm", "interpreter" */
+    /** Kernels are finished ones; they need not live on.  @return CBX_OK; CBX_EUNAVAILABLE (a library is missing);
      *  CBX_ENOMEM */
     cbx_status (*compile)(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kernels, cbx__code **out, cbx_err *err);
-    /** What it makes of the kernels, to read: what = "ir" or "asm" of llvm, "c" of c; CBX_EINVAL for others. */
-    cbx_status (*text)(cbx_ctx *ctx, const char *what, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
-                       cbx_err *err);
 } cbx__emitter;
 
-extern const cbx__emitter cbx__emitter_llvm, cbx__emitter_c, cbx__emitter_interpreter;
+extern const cbx__emitter cbx__emitter_llvm, cbx__emitter_interpreter;
 
 static inline void cbx__code_free(cbx__code *c)
 {

@@ -1,7 +1,7 @@
 /*
  * The emitter that makes no code: kernels are carried out in blocks of elements, an instruction after
  * the other, each by the loop that the reference backend has for it.  So it defines what a kernel
- * means, and it is what is left without LLVM and a C compiler.
+ * means, and it is what is left without LLVM.
  *
  * Values of a block lie in slots of a workspace on the stack, which values take in turn.  What is
  * loaded is read where it lies, so outputs, which may take the place of inputs, are written at the end
@@ -408,11 +408,4 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
     return CBX_OK;
 }
 
-static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
-                       cbx_err *err)
-{
-    (void)ctx, (void)n, (void)kernels, (void)out;
-    return cbx_fail(err, CBX_EINVAL, "the interpreter makes no '%s' of kernels", what);
-}
-
-const cbx__emitter cbx__emitter_interpreter = { "interpreter", compile, text };
+const cbx__emitter cbx__emitter_interpreter = { "interpreter", compile };

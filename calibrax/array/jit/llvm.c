@@ -348,22 +348,18 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
     return cbx__llvm_compile(ctx, cbx_isa_best(), n, kernels, out, err);
 }
 
-static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
-                       cbx_err *err)
+cbx_status cbx__llvm_text(cbx_ctx *ctx, int kind, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
+                          cbx_err *err)
 {
-    const bool ir = strcmp(what, "ir") == 0;
     cbx_status st = CBX_OK;
 
-    if (!ir && strcmp(what, "asm") != 0)
-        return cbx_fail(err, CBX_EINVAL, "LLVM's text must be 'ir' or 'asm', got '%s'", what);
     for (size_t at = 0, length; !st && at < n; at += length) {
         length = object_length(n - at, kernels + at);
         st = check_stop(ctx, err);
         if (!st)
-            st = cbx__llvm_image(ctx, CBX__LLVM_HOST, cbx_isa_best(), "kernels", length, kernels + at,
-                                 ir ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE, out, err);
+            st = cbx__llvm_image(ctx, CBX__LLVM_HOST, cbx_isa_best(), "kernels", length, kernels + at, kind, out, err);
     }
     return st;
 }
 
-const cbx__emitter cbx__emitter_llvm = { "llvm", compile, text };
+const cbx__emitter cbx__emitter_llvm = { "llvm", compile };

@@ -81,6 +81,10 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
 cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa, const char *symbol, size_t n,
                            const cbx__kernel *const *kernels, int kind, cbx_text *out, cbx_err *err);
 
+/** What is made of kernels for this machine, to read: LLVM_MODULE_TEXT, LLVM_ASSEMBLY_FILE. */
+cbx_status cbx__llvm_text(cbx_ctx *ctx, int kind, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
+                          cbx_err *err);
+
 /** As cbx__emitter_llvm.compile, for an instruction set that this machine runs; CBX_EINTERRUPTED: as cbx_ctx_set_stop. */
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
                              cbx_err *err);

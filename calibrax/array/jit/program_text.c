@@ -1,5 +1,7 @@
 /* Programs to read: their steps, kernels, and what emitters make of them. */
+#include "calibrax/array/jit/ctext.h"
 #include "calibrax/array/jit/gpu_code.h"
+#include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/jit/program.h"
 
 static void nest_text(const cbx__nest *n, bool kernels, cbx_text *out)
@@ -50,14 +52,20 @@ static cbx_status ptx_text(cbx_ctx *ctx, const cbx__program *p, cbx_text *out, c
     return st;
 }
 
+static cbx_status c_text(size_t n, const cbx__kernel *const *kernels, cbx_text *out, cbx_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const cbx__kinstr *x = cbx__ctext_refused(kernels[i]);
+        if (x)
+            return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of %s has no form in C", cbx__kernel_word(x),
+                            cbx_dtype_name((cbx_dtype)x->dtype));
+    }
+    cbx__ctext_put(out, "kernel", false, n, kernels);
+    return cbx_text_check(out, err);
+}
+
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
 {
-    static const struct {
-        const cbx__emitter *by;
-        const char *what;
-    } texts[] = { [CBX_DUMP_C] = { &cbx__emitter_c, "c" },
-                  [CBX_DUMP_LLVM] = { &cbx__emitter_llvm, "ir" },
-                  [CBX_DUMP_ASSEMBLY] = { &cbx__emitter_llvm, "asm" } };
     const cbx__kernel **kernels;
     cbx_status st;
 
@@ -70,12 +78,14 @@ cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind 
         return CBX_OK;
     }
     if (kind == CBX_DUMP_PTX) return ptx_text(ctx, p, out, err);
-    if ((size_t)kind >= CBX_LEN(texts) || !texts[kind].by)
+    if (kind != CBX_DUMP_C && kind != CBX_DUMP_LLVM && kind != CBX_DUMP_ASSEMBLY)
         return cbx_fail(err, CBX_EUNSUPPORTED, "a compiled function has no stage %d", (int)kind);
     kernels = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *kernels);
     if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
     for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
-    st = texts[kind].by->text(ctx, texts[kind].what, p->nnests, kernels, out, err);
+    st = kind == CBX_DUMP_C ? c_text(p->nnests, kernels, out, err)
+                            : cbx__llvm_text(ctx, kind == CBX_DUMP_LLVM ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE,
+                                             p->nnests, kernels, out, err);
     cbx_mem_free(&p->al, kernels, (p->nnests + 1) * sizeof *kernels);
     return st;
 }
