@@ -105,6 +105,33 @@ bool cbx__graph_add_node(cbx__graph *g, const cbx_op *op, const cbx__vid *in)
     return true;
 }
 
+typedef struct candidate {
+    const cbx_op *op;
+    const cbx__vid *in;
+} candidate;
+
+static bool same_node(const void *user, size_t value, const void *key)
+{
+    const cbx__node *node = &((const cbx__graph *)user)->nodes.items[value];
+    const candidate *c = key;
+    bool same = node->prim == c->op->prim && node->nin == c->op->nin;
+
+    for (size_t i = 0; same && i < c->op->nin; i++) same = node->in[i] == c->in[i];
+    return same && cbx_attrs_equal(node->attrs, c->op->attrs);
+}
+
+const cbx__node *cbx__graph_node(cbx__graph *g, cbx_table *nodes, const cbx_op *op, const cbx__vid *in)
+{
+    uint64_t hash = cbx_hash_words(cbx_attrs_hash(op->attrs), 1, &(const uint64_t){ op->prim });
+    const size_t *known;
+
+    for (size_t i = 0; i < op->nin; i++) hash = cbx_hash_words(hash, 1, &(const uint64_t){ in[i] });
+    known = cbx_table_find(nodes, hash, same_node, g, &(const candidate){ op, in });
+    if (known) return &g->nodes.items[*known];
+    if (!cbx__graph_add_node(g, op, in) || !cbx_table_add(nodes, hash, g->nodes.n - 1)) return NULL;
+    return &g->nodes.items[g->nodes.n - 1];
+}
+
 cbx_status cbx__graph_finish(cbx__graph *g, cbx_err *err)
 {
     bool *needed = cbx_mem_calloc(&g->al, g->values.n + 1, sizeof *needed);

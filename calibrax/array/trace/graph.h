@@ -13,8 +13,7 @@
 
 #include "calibrax/array/object.h"
 #include "calibrax/array/primitive.h"
-#include "calibrax/base/arena.h"
-#include "calibrax/base/list.h"
+#include "calibrax/base/hash_table.h"
 
 typedef uint32_t cbx__vid; /* of a value */
 #define CBX__NO_VALUE UINT32_MAX
@@ -54,6 +53,12 @@ void cbx__graph_unref(cbx__graph *g);
 cbx__vid cbx__graph_add_value(cbx__graph *g, const cbx_array_desc *desc, const cbx_array *constant);
 /** Adds a node with its results; the attributes are copied.  false: out of memory. */
 bool cbx__graph_add_node(cbx__graph *g, const cbx_op *op, const cbx__vid *in);
+/**
+ * The node of an operation: one that does the same with the same operands, or else a new one.
+ * @param nodes  those of the graph, by what they do
+ * @return NULL: out of memory
+ */
+const cbx__node *cbx__graph_node(cbx__graph *g, cbx_table *nodes, const cbx_op *op, const cbx__vid *in);
 /**
  * To be called once, when nothing is added any more: removes nodes that no output needs, finds the
  * last use of each value.

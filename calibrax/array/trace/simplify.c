@@ -51,52 +51,17 @@ static cbx__vid constant(cbx__rewrite *w, const cbx_array *a)
 
 /* ---- operations ---- */
 
-typedef struct candidate {
-    cbx_prim prim;
-    size_t nin;
-    const cbx__vid *in;
-    const cbx_attrs *attrs;
-} candidate;
-
-static uint64_t hash_of(const candidate *c)
-{
-    uint64_t h = cbx_attrs_hash(c->attrs), word = c->prim;
-
-    h = cbx_hash_words(h, 1, &word);
-    for (size_t i = 0; i < c->nin; i++) {
-        word = c->in[i];
-        h = cbx_hash_words(h, 1, &word);
-    }
-    return h;
-}
-
-static bool same_node(const void *user, size_t value, const void *key)
-{
-    const cbx__rewrite *w = user;
-    const cbx__node *node = &w->g->nodes.items[value];
-    const candidate *c = key;
-
-    if (node->prim != c->prim || node->nin != c->nin) return false;
-    for (size_t i = 0; i < c->nin; i++)
-        if (node->in[i] != c->in[i]) return false;
-    return cbx_attrs_equal(node->attrs, c->attrs);
-}
-
 /* The first result of an equal operation, or of a new one. */
 static cbx__vid emit(cbx__rewrite *w, cbx_prim prim, size_t nin, const cbx__vid *in, const cbx_attrs *attrs,
                      size_t nout, const cbx_array_desc *results)
 {
     const cbx_op op = { prim, nin, NULL, attrs, nout, results };
-    const candidate c = { prim, nin, in, attrs };
-    const uint64_t hash = w->st ? 0 : hash_of(&c);
-    const size_t *known = w->st ? NULL : cbx_table_find(&w->nodes, hash, same_node, w, &c);
+    const cbx__node *node = w->st ? NULL : cbx__graph_node(w->g, &w->nodes, &op, in);
 
-    if (w->st) return CBX__NO_VALUE;
-    if (known) return w->g->nodes.items[*known].out;
-    if (!cbx__graph_add_node(w->g, &op, in) || !cbx_table_add(&w->nodes, hash, w->g->nodes.n - 1)) no_memory(w);
-    for (size_t i = 0; !w->st && i < nout; i++)
-        if (!cbx_list_push(&w->g->al, &w->maker, (uint32_t)(w->g->nodes.n - 1))) no_memory(w);
-    return w->st ? CBX__NO_VALUE : w->g->nodes.items[w->g->nodes.n - 1].out;
+    if (!w->st && !node) no_memory(w);
+    while (!w->st && w->maker.n < w->g->values.n) /* it is new */
+        if (!cbx_list_push(&w->g->al, &w->maker, (uint32_t)(node - w->g->nodes.items))) no_memory(w);
+    return w->st ? CBX__NO_VALUE : node->out;
 }
 
 /* Operands in rising order where either order gives the same bits. */

@@ -130,62 +130,24 @@ cbx_status cbx__trace_find(cbx__state *s, size_t nin, const cbx_array *const *in
     return CBX_OK;
 }
 
-typedef struct candidate {
-    const cbx_call *call;
-    const cbx__vid *in;
-} candidate;
-
-static uint64_t hash_of_node(const candidate *c)
-{
-    uint64_t h = cbx_attrs_hash(c->call->attrs), word = c->call->prim;
-
-    h = cbx_hash_words(h, 1, &word);
-    for (size_t i = 0; i < c->call->nin; i++) {
-        word = c->in[i];
-        h = cbx_hash_words(h, 1, &word);
-    }
-    return h;
-}
-
-static bool same_node(const void *user, size_t value, const void *key)
-{
-    const cbx__trace *t = user;
-    const cbx__node *node = &t->graph->nodes.items[value];
-    const candidate *c = key;
-
-    return node->prim == c->call->prim && node->nin == c->call->nin &&
-           memcmp(node->in, c->in, node->nin * sizeof *c->in) == 0 && cbx_attrs_equal(node->attrs, c->call->attrs);
-}
-
 cbx_status cbx__trace_record(cbx__trace *t, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     enum { FEW = 8 };
     const cbx_allocator *al = &t->graph->al;
     const cbx_op op = { call->prim, call->nin, NULL, call->attrs, call->nout, call->results };
     cbx__vid small[FEW], *in = call->nin > FEW ? cbx_mem_calloc(al, call->nin, sizeof *in) : small;
-    const candidate c = { call, in };
-    const size_t *known;
+    const cbx__node *node = NULL;
     cbx_status st = CBX_OK;
     size_t made = 0;
-    uint64_t hash;
 
     if (!in) return no_memory(t, err);
     for (size_t i = 0; !st && i < call->nin; i++) {
         in[i] = value_of(t, call->in[i]);
         if (in[i] == CBX__NO_VALUE) st = no_memory(t, err);
     }
-    if (st) goto done;
-    hash = hash_of_node(&c);
-    known = cbx_table_find(&t->nodes, hash, same_node, t, &c);
-    if (!known) {
-        if (!cbx__graph_add_node(t->graph, &op, in) || !cbx_table_add(&t->nodes, hash, t->graph->nodes.n - 1))
-            st = no_memory(t, err);
-    }
-    if (st) goto done;
-    const cbx__node *node = &t->graph->nodes.items[known ? *known : t->graph->nodes.n - 1];
+    if (!st && !(node = cbx__graph_node(t->graph, &t->nodes, &op, in))) st = no_memory(t, err);
     for (; !st && made < call->nout; made += !st) st = make_handle(t, node->out + (cbx__vid)made, &out[made], err);
     if (st) cbx__arrays_free(made, out);
-done:
     if (in != small) cbx_mem_free(al, in, call->nin * sizeof *in);
     return st;
 }
