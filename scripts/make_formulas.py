@@ -38,8 +38,8 @@ const float cbx__exp_range_f32[2] = { -104, 89 };
 HEADER = """/*
  * What the vector functions of kernels/elementary_float.h are made of; written by scripts/make_formulas.py.
  *
- * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N and M constants of
- * the dtype and of U, by their bits.  Operands are numbers of lines, from 0.
+ * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N, M and T
+ * constants of the dtype, of U and bool, by their bits.  Operands are numbers of lines, from 0.
  */
 #ifndef CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
 #define CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
@@ -47,12 +47,13 @@ HEADER = """/*
 #include "calibrax/array/jit/kernel.h"
 
 /* clang-format off */
-#define F(op, ...) { CBX__K_##op, FLOAT, 0, __VA_ARGS__ },
-#define U(op, ...) { CBX__K_##op, UNSIGNED, 0, __VA_ARGS__ },
-#define I(op, ...) { CBX__K_##op, SIGNED, 0, __VA_ARGS__ },
-#define B(op, ...) { CBX__K_##op, CBX_BOOL, 0, __VA_ARGS__ },
+#define F(op, ...) { CBX__K_##op, FLOAT, .in = { __VA_ARGS__ } },
+#define U(op, ...) { CBX__K_##op, UNSIGNED, .in = { __VA_ARGS__ } },
+#define I(op, ...) { CBX__K_##op, SIGNED, .in = { __VA_ARGS__ } },
+#define B(op, ...) { CBX__K_##op, CBX_BOOL, .in = { __VA_ARGS__ } },
 #define N(number)  { CBX__K_CONST, FLOAT, .bits = number },
 #define M(number)  { CBX__K_CONST, UNSIGNED, .bits = number },
+#define T(number)  { CBX__K_CONST, CBX_BOOL, .bits = number },
 """
 
 FOOTER = """
@@ -62,6 +63,7 @@ FOOTER = """
 #undef B
 #undef N
 #undef M
+#undef T
 
 static const cbx__kformula formulas[CBX_PRIM_LIMIT][2] = { /* of float32, float64 */
 #define FORMULA(name, t, result, inside) { name##_##t, sizeof name##_##t / sizeof name##_##t[0], result, inside }
@@ -97,7 +99,7 @@ class Formula:
 
     def constant(self, kind: str, text: str) -> int:
         if kind == "i1":
-            return self.add("B", "CONST", 1 if text == "true" else 0)
+            return self.add("T", 1 if text == "true" else 0)
         if kind.startswith("i"):
             return self.add("M", int(text) % (1 << self.width))
         bits = int(text, 16) if text.startswith("0x") else struct.unpack("<Q", struct.pack("<d", float(text)))[0]
@@ -182,10 +184,8 @@ class Formula:
 
 
 def text_of(line: tuple) -> str:
-    if line[0] in ("N", "M"):
+    if line[0] in ("N", "M", "T"):
         return f"{line[0]}({line[1]:#x})"
-    if line[1] == "CONST":
-        return f"B(CONST, .bits = {line[2]})"
     return f"{line[0]}({line[1]}, {', '.join(map(str, line[2:]))})"
 
 

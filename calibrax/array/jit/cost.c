@@ -82,9 +82,8 @@ static uint64_t chain_of(const cbx__nest *n)
 
     for (size_t i = 0; length && i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kid in[3] = { x->a, x->b, x->c };
         uint32_t before = 0;
-        for (int o = 0; o < cbx__kernel_operands(x); o++) before = length[in[o]] > before ? length[in[o]] : before;
+        for (int o = 0; o < cbx__kernel_operands(x); o++) before = length[x->in[o]] > before ? length[x->in[o]] : before;
         if (x->op == CBX__K_CARRY)
             length[i] = 1;
         else if (before > 0)

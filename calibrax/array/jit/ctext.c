@@ -426,9 +426,7 @@ static void mark_wanted(const cbx__kformula *f, cbx__kid result, bool *wanted)
         const cbx__kinstr *x = &f->instr[i];
         const int n = cbx__kernel_operands(x);
         if (!wanted[i]) continue;
-        if (n > 0) wanted[x->a] = true;
-        if (n > 1) wanted[x->b] = true;
-        if (n > 2) wanted[x->c] = true;
+        for (int o = 0; o < n; o++) wanted[x->in[o]] = true;
     }
 }
 

@@ -1,8 +1,8 @@
 /*
  * What the vector functions of kernels/elementary_float.h are made of; written by scripts/make_formulas.py.
  *
- * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N and M constants of
- * the dtype and of U, by their bits.  Operands are numbers of lines, from 0.
+ * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N, M and T
+ * constants of the dtype, of U and bool, by their bits.  Operands are numbers of lines, from 0.
  */
 #ifndef CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
 #define CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
@@ -10,12 +10,13 @@
 #include "calibrax/array/jit/kernel.h"
 
 /* clang-format off */
-#define F(op, ...) { CBX__K_##op, FLOAT, 0, __VA_ARGS__ },
-#define U(op, ...) { CBX__K_##op, UNSIGNED, 0, __VA_ARGS__ },
-#define I(op, ...) { CBX__K_##op, SIGNED, 0, __VA_ARGS__ },
-#define B(op, ...) { CBX__K_##op, CBX_BOOL, 0, __VA_ARGS__ },
+#define F(op, ...) { CBX__K_##op, FLOAT, .in = { __VA_ARGS__ } },
+#define U(op, ...) { CBX__K_##op, UNSIGNED, .in = { __VA_ARGS__ } },
+#define I(op, ...) { CBX__K_##op, SIGNED, .in = { __VA_ARGS__ } },
+#define B(op, ...) { CBX__K_##op, CBX_BOOL, .in = { __VA_ARGS__ } },
 #define N(number)  { CBX__K_CONST, FLOAT, .bits = number },
 #define M(number)  { CBX__K_CONST, UNSIGNED, .bits = number },
+#define T(number)  { CBX__K_CONST, CBX_BOOL, .bits = number },
 #define FLOAT    CBX_F32
 #define UNSIGNED CBX_U32
 #define SIGNED   CBX_I32
@@ -27,7 +28,7 @@ static const cbx__kinstr EXP_F32[] = {
     F(MUL, 15, 28) F(FMA, 14, 25, 29) N(0x3f000000) F(FMA, 15, 31, 20) F(FMA, 15, 30, 32) N(0x3f38aa3b) N(0x4b40007f)
     F(FMA, 6, 34, 35) U(BITS, 36) M(0x17) U(SHL, 37, 38) F(BITS, 39) N(0x3102e308) F(MUL, 11, 41) F(ADD, 17, 33)
     F(FMA, 42, 43, 33) F(MUL, 17, 40) F(FMA, 44, 40, 45) U(BITS, 9) U(SUB, 47, 37) U(SHL, 48, 38) F(BITS, 49)
-    F(MUL, 46, 50) B(CONST, .bits = 1)
+    F(MUL, 46, 50) T(0x1)
 };
 static const cbx__kinstr EXP2_F32[] = {
     F(LOAD, 0) N(0x4b400000) F(ADD, 0, 1) N(0xcb400000) F(ADD, 2, 3) F(SUB, 0, 4) F(MUL, 5, 5) N(0x3921f397)
@@ -313,7 +314,7 @@ static const cbx__kinstr EXP_F64[] = {
     F(BITS, 64) F(MUL, 37, 65) N(0x3f2a01f5750a7797) N(0x3f56c1cc1d4b606c) F(FMA, 58, 67, 68) N(0x3f81111110b1f57a)
     F(FMA, 69, 58, 70) N(0x3fa55555547f56e3) F(FMA, 71, 58, 72) N(0x3fc55555555555ce) F(FMA, 73, 58, 74)
     N(0x3fe000000000010f) F(FMA, 75, 58, 76) F(MUL, 58, 58) F(FMA, 78, 77, 58) F(FMA, 66, 79, 66) M(0x3)
-    U(SHR, 12, 81) U(SUB, 82, 62) U(SHL, 83, 63) F(BITS, 84) F(MUL, 80, 85) B(CONST, .bits = 1)
+    U(SHR, 12, 81) U(SUB, 82, 62) U(SHL, 83, 63) F(BITS, 84) F(MUL, 80, 85) T(0x1)
 };
 static const cbx__kinstr EXP2_F64[] = {
     F(LOAD, 0) N(0x4338000000000000) F(ADD, 0, 1) N(0xc338000000000000) F(ADD, 2, 3) F(SUB, 0, 4) F(MUL, 5, 5)
@@ -678,6 +679,7 @@ static const cbx__kinstr FLOOR_DIV_F64[] = {
 #undef B
 #undef N
 #undef M
+#undef T
 
 static const cbx__kformula formulas[CBX_PRIM_LIMIT][2] = { /* of float32, float64 */
 #define FORMULA(name, t, result, inside) { name##_##t, sizeof name##_##t / sizeof name##_##t[0], result, inside }

@@ -168,11 +168,10 @@ static void find_last_readers(plan *c)
 
     for (cbx__kid i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kid operand[3] = { x->a, x->b, x->c };
         const int n = cbx__kernel_operands(x);
         c->root[i] = x->op == CBX__K_BITS ? c->root[x->a] : i;
         c->last[i] = i;
-        for (int o = 0; o < n; o++) c->last[c->root[operand[o]]] = i;
+        for (int o = 0; o < n; o++) c->last[c->root[x->in[o]]] = i;
     }
     for (size_t s = 0; s < k->nout; s++) c->last[c->root[k->streams.items[s].value]] = CBX__NO_KID;
     for (size_t i = 0; i < k->carries.n; i++) c->last[c->root[k->carries.items[i].next]] = CBX__NO_KID;
@@ -196,7 +195,6 @@ static cbx_status add_value(plan *c, cbx__kid i, cbx_err *err)
     const cbx__kinstr *x = &c->k->instr.items[i];
     const cbx_dtype t = (cbx_dtype)x->dtype;
     const place here = { IN_STREAM, (uint8_t)cbx__dtype_size(t), x->a };
-    const cbx__kid operand[3] = { x->a, x->b, x->c };
     step *s = &c->g->steps[c->g->nsteps];
 
     switch (x->op) {
@@ -217,7 +215,7 @@ static cbx_status add_value(plan *c, cbx__kid i, cbx_err *err)
     default:
         s->loop = loop_of(c, x);
         s->nin = (size_t)cbx__kernel_operands(x);
-        for (size_t o = 0; o < s->nin; o++) s->in[o] = c->at[operand[o]];
+        for (size_t o = 0; o < s->nin; o++) s->in[o] = c->at[x->in[o]];
         if (!s->loop)
             return cbx_fail(err, CBX_EINVAL, "'%s' of %s has no loop, so no kernel may hold it", cbx__kernel_word(x),
                             cbx_dtype_name(t));
@@ -231,12 +229,11 @@ static cbx_status add_value(plan *c, cbx__kid i, cbx_err *err)
 static void give_slots(plan *c, cbx__kid i)
 {
     const cbx__kinstr *x = &c->k->instr.items[i];
-    const cbx__kid operand[4] = { x->a, x->b, x->c, i };
     const int n = cbx__kernel_operands(x);
 
-    for (int o = 0; o < 4; o++) {
-        const cbx__kid r = o == 3 ? c->root[i] : o < n ? c->root[operand[o]] : CBX__NO_KID;
-        if (r == CBX__NO_KID || c->last[r] != i || c->at[r].kind != IN_SLOT) continue;
+    for (int o = 0; o <= n; o++) {
+        const cbx__kid r = c->root[o < n ? x->in[o] : i];
+        if (c->last[r] != i || c->at[r].kind != IN_SLOT) continue;
         c->free[c->nfree++] = c->at[r].number;
         c->last[r] = CBX__NO_KID;
     }

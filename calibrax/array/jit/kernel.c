@@ -58,8 +58,8 @@ cbx__kid cbx__kernel_add(cbx__kernel *k, cbx__kinstr like)
 {
     const int n = cbx__kernel_operands(&like);
 
-    if ((n > 0 && like.a == CBX__NO_KID) || (n > 1 && like.b == CBX__NO_KID) || (n > 2 && like.c == CBX__NO_KID))
-        return CBX__NO_KID;
+    for (int o = 0; o < n; o++)
+        if (like.in[o] == CBX__NO_KID) return CBX__NO_KID;
     for (size_t i = k->instr.n; i-- > 0;)
         if (same(&k->instr.items[i], &like)) return (cbx__kid)i;
     if (cbx_list_push(&k->al, &k->instr, like)) return (cbx__kid)(k->instr.n - 1);
@@ -79,12 +79,11 @@ static const char *fault(const cbx__kernel *k, cbx__kid n)
 {
     const cbx__kinstr *x = &k->instr.items[n], *a;
     const int operands = cbx__kernel_operands(x);
-    const cbx__kid operand[3] = { x->a, x->b, x->c };
     const bool comparison = x->op >= CBX__K_EQ && x->op <= CBX__K_GE;
 
     if (!cbx__kernel_gives((cbx__kop)x->op, (cbx_dtype)x->dtype)) return "does not give this dtype";
     for (int i = 0; i < operands; i++)
-        if (operand[i] >= n) return "reads a higher number";
+        if (x->in[i] >= n) return "reads a higher number";
     if (x->op == CBX__K_LOAD && (x->a >= k->streams.n || k->streams.items[x->a].dtype != x->dtype))
         return "reads another dtype than the stream's";
     if (x->op == CBX__K_CARRY &&
@@ -100,7 +99,7 @@ static const char *fault(const cbx__kernel *k, cbx__kid n)
     if (x->op == CBX__K_SELECT && a->dtype != CBX_BOOL) return "has a condition that is no bool";
     if (x->op == CBX__K_BITS || x->op == CBX__K_CAST) return NULL;
     for (int i = x->op == CBX__K_SELECT; i < operands; i++)
-        if (k->instr.items[operand[i]].dtype != (comparison ? a->dtype : x->dtype))
+        if (k->instr.items[x->in[i]].dtype != (comparison ? a->dtype : x->dtype))
             return "has operands of another dtype";
     return NULL;
 }
@@ -141,17 +140,13 @@ void cbx__kernel_finish(cbx__kernel *k)
         const cbx__kinstr *x = &k->instr.items[i];
         const int operands = cbx__kernel_operands(x);
         if (!to[i]) continue;
-        if (operands > 0) to[x->a] = 1;
-        if (operands > 1) to[x->b] = 1;
-        if (operands > 2) to[x->c] = 1;
+        for (int o = 0; o < operands; o++) to[x->in[o]] = 1;
     }
     for (size_t i = 0; i < n; i++) {
         cbx__kinstr x = k->instr.items[i];
         const int operands = cbx__kernel_operands(&x);
         if (!to[i]) continue;
-        if (operands > 0) x.a = to[x.a] - 1;
-        if (operands > 1) x.b = to[x.b] - 1;
-        if (operands > 2) x.c = to[x.c] - 1;
+        for (int o = 0; o < operands; o++) x.in[o] = to[x.in[o]] - 1;
         k->instr.items[next] = x;
         to[i] = ++next;
     }
@@ -223,13 +218,10 @@ void cbx__kernel_text(const cbx__kernel *k, cbx_text *out)
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         const int n = cbx__kernel_operands(x);
-        const cbx__kid operands[3] = { x->a, x->b, x->c };
-        cbx_text_printf(out, "  v%zu = %s.%s", i,
-                        x->op == CBX__K_MATH ? cbx_prim_name((cbx_prim)x->prim) : ops[x->op].word,
-                        cbx_dtype_name((cbx_dtype)x->dtype));
+        cbx_text_printf(out, "  v%zu = %s.%s", i, cbx__kernel_word(x), cbx_dtype_name((cbx_dtype)x->dtype));
         if (x->op == CBX__K_CONST) constant_text(x, out);
         if (x->op == CBX__K_LOAD || x->op == CBX__K_CARRY) cbx_text_printf(out, " %u", x->a);
-        for (int o = 0; o < n; o++) cbx_text_printf(out, " v%u", operands[o]);
+        for (int o = 0; o < n; o++) cbx_text_printf(out, " v%u", x->in[o]);
         cbx_text_puts(out, "\n");
     }
     for (size_t c = 0; c < k->carries.n; c++)

@@ -81,8 +81,13 @@ typedef enum cbx__kop {
 typedef struct cbx__kinstr {
     uint8_t op, dtype; /* cbx__kop; cbx_dtype of the result */
     uint16_t prim;     /* MATH */
-    cbx__kid a, b, c;  /* operands; LOAD: a is a stream; what an operation does not have is 0 */
-    uint64_t bits;     /* CONST, in the low bytes */
+    union {            /* operands; LOAD: a is a stream; what an operation does not have is 0 */
+        struct {
+            cbx__kid a, b, c;
+        };
+        cbx__kid in[3];
+    };
+    uint64_t bits; /* CONST, in the low bytes */
 } cbx__kinstr;
 
 typedef enum cbx__kstream_kind {

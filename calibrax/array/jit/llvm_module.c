@@ -36,22 +36,18 @@ static size_t live_bytes(const cbx__kernel *k, uint32_t *last)
 
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const int n = cbx__kernel_operands(x);
-        if (n > 0) last[x->a] = (uint32_t)i;
-        if (n > 1) last[x->b] = (uint32_t)i;
-        if (n > 2) last[x->c] = (uint32_t)i;
+        for (int o = cbx__kernel_operands(x); o-- > 0;) last[x->in[o]] = (uint32_t)i;
     }
     for (size_t o = 0; o < k->nout; o++) last[k->streams.items[o].value] = UINT32_MAX;
     for (size_t c = 0; c < k->carries.n; c++) last[k->carries.items[c].next] = UINT32_MAX;
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const int n = cbx__kernel_operands(x);
-        const cbx__kid operands[3] = { x->a, x->b, x->c };
-        for (int o = 0; o < n; o++)
-            if (last[operands[o]] == i && k->instr.items[operands[o]].op != CBX__K_CONST) {
-                live -= cbx__dtype_size((cbx_dtype)k->instr.items[operands[o]].dtype);
-                last[operands[o]] = UINT32_MAX; /* counted once, if it is an operand twice */
-            }
+        for (int o = cbx__kernel_operands(x); o-- > 0;) {
+            const cbx__kinstr *y = &k->instr.items[x->in[o]];
+            if (last[x->in[o]] != i || y->op == CBX__K_CONST) continue;
+            live -= cbx__dtype_size((cbx_dtype)y->dtype);
+            last[x->in[o]] = UINT32_MAX; /* counted once, if it is an operand twice */
+        }
         if (x->op != CBX__K_CONST) live += cbx__dtype_size((cbx_dtype)x->dtype);
         if (live > max) max = live;
     }

@@ -34,30 +34,20 @@ static unsigned work_of(const cbx__kinstr *x)
     }
 }
 
-static int operands_of(const cbx__kinstr *x, cbx__kid *operand)
-{
-    operand[0] = x->a;
-    operand[1] = x->b;
-    operand[2] = x->c;
-    return cbx__kernel_operands(x);
-}
-
 static void divide(const cbx__kernel *k, uint8_t *parts)
 {
-    cbx__kid operand[3];
-
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         parts[i] = x->op == CBX__K_CARRY ? LINK : EARLY;
-        for (int o = operands_of(x, operand); o-- > 0;)
-            if (parts[operand[o]] != EARLY) parts[i] = LATE;
+        for (int o = cbx__kernel_operands(x); o-- > 0;)
+            if (parts[x->in[o]] != EARLY) parts[i] = LATE;
     }
     for (size_t c = 0; c < k->carries.n; c++)
         if (parts[k->carries.items[c].next] == LATE) parts[k->carries.items[c].next] = LINK;
     for (size_t i = k->instr.n; i-- > 0;) {
-        if (parts[i] != LINK) continue;
-        for (int o = operands_of(&k->instr.items[i], operand); o-- > 0;)
-            if (parts[operand[o]] == LATE) parts[operand[o]] = LINK;
+        const cbx__kinstr *x = &k->instr.items[i];
+        for (int o = cbx__kernel_operands(x); parts[i] == LINK && o-- > 0;)
+            if (parts[x->in[o]] == LATE) parts[x->in[o]] = LINK;
     }
 }
 
@@ -147,13 +137,12 @@ static void link_row(llvm_emission *e, const uint8_t *parts, unsigned r, LLVMVal
     const cbx__kernel *k = e->kernel;
     const llvm_body body = { .lanes = 1, .count = llvm_int(e, 1), .values = one };
     LLVMValueRef next[CBX__MAX_CARRIES];
-    cbx__kid operand[3];
 
     for (size_t i = 0; i < k->instr.n; i++) one[i] = NULL;
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         if (parts[i] != LINK) continue;
-        for (int o = operands_of(x, operand); o-- > 0;) number_of(e, parts, operand[o], r, values, one);
+        for (int o = cbx__kernel_operands(x); o-- > 0;) number_of(e, parts, x->in[o], r, values, one);
         if (x->op == CBX__K_CARRY)
             one[i] = carry[x->a];
         else
