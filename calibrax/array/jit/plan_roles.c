@@ -5,8 +5,6 @@
 
 enum { SLOW = 4, DEAR = 20 }; /* instructions that a division, and a transcendental function, count as */
 
-static const cbx_array_desc *desc(const cbx__values *p, cbx__vid v) { return &p->g->values.items[v].desc; }
-
 int cbx__long_axes(const cbx_array_desc *d, size_t *shape)
 {
     int n = 0;
@@ -29,13 +27,13 @@ bool cbx__reshapes_units(const cbx_array_desc *from, const cbx_array_desc *to)
 }
 
 /* An operation of a node by descriptions; false without memory. */
-static bool op_of(cbx__values *p, const cbx__node *node, cbx_op *op)
+static bool op_of(cbx__planner *p, const cbx__node *node, cbx_op *op)
 {
     const cbx_array_desc **in = cbx_arena_calloc(p->arena, node->nin + 1, sizeof *in);
 
     if (!in) return false;
-    for (uint32_t i = 0; i < node->nin; i++) in[i] = desc(p, node->in[i]);
-    *op = (cbx_op){ node->prim, node->nin, in, node->attrs, node->nout, desc(p, node->out) };
+    for (uint32_t i = 0; i < node->nin; i++) in[i] = cbx__desc(p, node->in[i]);
+    *op = (cbx_op){ node->prim, node->nin, in, node->attrs, node->nout, cbx__desc(p, node->out) };
     return true;
 }
 
@@ -97,19 +95,19 @@ static uint8_t weight(const cbx_op *op)
  * A view of what is in memory, larger than caches, whose last axis is another one there: a kernel would walk from line to line, while
  * one that is packed first (calibrax/array/pack.c) has each line read once.
  */
-static bool is_packed_first(const cbx__values *p, const cbx__node *node, const cbx_op *op)
+static bool is_packed_first(const cbx__planner *p, const cbx__node *node, const cbx_op *op)
 {
     enum { CACHE = 1 << 20, SHORT = 16 };
     const cbx_array_desc *d = op->results;
     size_t bytes = cbx_dtype_size(d->dtype);
 
-    if (node->prim != CBX_PRIM_TRANSPOSE || p->gpu || !p->in_memory[node->in[0]]) return false;
+    if (node->prim != CBX_PRIM_TRANSPOSE || p->gpu || !p->value[node->in[0]].in_memory) return false;
     for (int i = 0; i < d->ndim; i++) bytes *= d->shape[i];
     return bytes > CACHE && node->attrs->axes[d->ndim - 1] != d->ndim - 1 && d->shape[d->ndim - 1] >= SHORT &&
            op->in[0]->shape[d->ndim - 1] >= SHORT;
 }
 
-static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_op *op)
+static cbx__role role_of(const cbx__planner *p, const cbx__node *node, const cbx_op *op)
 {
     const cbx_prim_class kind = cbx_prim_get_info(node->prim)->kind;
     const cbx__vid x = node->nin ? node->in[0] : 0;
@@ -124,48 +122,61 @@ static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_
     if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
     if (!can_fold(op)) return CBX__ROLE_APPLY;
     if (is_small(op)) return CBX__ROLE_SMALL;
-    return p->in_memory[x] && !p->gpu ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
+    return p->value[x].in_memory && !p->gpu ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
 }
 
 /* The end of a chain of views. */
-static bool lies_in_memory(const cbx__values *p, const cbx__node *node, cbx__role role)
+static bool lies_in_memory(const cbx__planner *p, const cbx__node *node, cbx__role role)
 {
     return role == CBX__ROLE_APPLY || role == CBX__ROLE_FOLD ||
-           (role == CBX__ROLE_VIEW && p->in_memory[node->in[0]] && !p->gpu);
+           (role == CBX__ROLE_VIEW && p->value[node->in[0]].in_memory && !p->gpu);
 }
 
 /* What a reader of v has to repeat: nothing before a function that is dear, which is rather stored itself. */
-static uint64_t near_cost(const cbx__values *p, cbx__vid v)
+static uint64_t near_cost(const cbx__planner *p, cbx__vid v)
 {
     const uint32_t maker = p->plan->maker[v];
-    return maker != CBX__NO_INDEX && p->weight[maker] == DEAR ? 0 : p->cost[v];
+    return maker != CBX__NO_INDEX && p->node[maker].weight == DEAR ? 0 : p->value[v].cost;
 }
 
-bool cbx__plan_roles(cbx__values *p, bool fuse)
+/* Begins a plan. */
+static bool new_plan(cbx__planner *p, cbx__plan *out)
 {
-    p->weight = cbx_arena_calloc(p->arena, p->g->nodes.n + 1, sizeof *p->weight);
-    if (!p->weight) return false;
-    for (size_t i = 0; i < p->g->values.n; i++) {
-        p->plan->maker[i] = CBX__NO_INDEX;
-        p->in_memory[i] = true;
-    }
+    const size_t n = p->g->values.n + 1, m = p->g->nodes.n + 1;
+
+    *out = (cbx__plan){ .graph = p->g };
+    out->maker = cbx_arena_calloc(p->arena, n, sizeof *out->maker);
+    out->role = cbx_arena_calloc(p->arena, m, sizeof *out->role);
+    out->stored = cbx_arena_calloc(p->arena, n, sizeof *out->stored);
+    out->computed = cbx_arena_calloc(p->arena, n, sizeof *out->computed);
+    p->value = cbx_arena_calloc(p->arena, n, sizeof *p->value);
+    p->node = cbx_arena_calloc(p->arena, m, sizeof *p->node);
+    if (!out->maker || !out->role || !out->stored || !out->computed || !p->value || !p->node) return false;
+    for (size_t v = 0; v < n; v++) out->maker[v] = CBX__NO_INDEX;
+    p->plan = out;
+    return true;
+}
+
+bool cbx__plan_roles(cbx__planner *p, cbx__plan *out)
+{
+    if (!new_plan(p, out)) return false;
+    for (size_t v = 0; v < p->g->values.n; v++) p->value[v].in_memory = true;
     for (uint32_t k = 0; k < p->g->nodes.n; k++) {
         const cbx__node *node = &p->g->nodes.items[k];
         cbx_op op;
 
         if (!op_of(p, node, &op)) return false;
-        const cbx__role role = fuse ? role_of(p, node, &op) : CBX__ROLE_APPLY;
-        uint64_t cost = p->weight[k] = weight(&op);
+        const cbx__role role = p->longest > 0 ? role_of(p, node, &op) : CBX__ROLE_APPLY;
+        uint64_t cost = p->node[k].weight = weight(&op);
         p->plan->role[k] = (uint8_t)role;
         for (uint32_t i = 0; i < node->nin; i++) cost += near_cost(p, node->in[i]);
-        if (role == CBX__ROLE_SMALL) cost *= desc(p, node->in[0])->shape[desc(p, node->in[0])->ndim - 1];
-        if (role == CBX__ROLE_VIEW) cost -= p->weight[k];
-        for (uint32_t r = 0; r < node->nout; r++) {
-            p->plan->maker[node->out + r] = k;
-            p->in_memory[node->out + r] = lies_in_memory(p, node, role);
-            p->cost[node->out + r] = p->in_memory[node->out + r] || role <= CBX__ROLE_COUNT ? 0
-                                     : cost > 100000                                        ? 100000
-                                                                                            : (uint32_t)cost;
+        if (role == CBX__ROLE_SMALL) cost *= cbx__desc(p, node->in[0])->shape[cbx__desc(p, node->in[0])->ndim - 1];
+        if (role == CBX__ROLE_VIEW) cost -= p->node[k].weight;
+        if (cost > 100000) cost = 100000;
+        for (cbx__vid v = node->out; v < node->out + node->nout; v++) {
+            p->plan->maker[v] = k;
+            p->value[v].in_memory = lies_in_memory(p, node, role);
+            p->value[v].cost = p->value[v].in_memory || role <= CBX__ROLE_COUNT ? 0 : (uint32_t)cost;
         }
     }
     return true;
@@ -179,7 +190,7 @@ static bool is_one_or(const cbx_array_desc *d, const cbx_array_desc *of)
 }
 
 /* Whether kernels compute node k, whose role is written. */
-static bool works_by_elements(const cbx__values *p, uint32_t k, const cbx_op *op)
+static bool works_by_elements(const cbx__planner *p, uint32_t k, const cbx_op *op)
 {
     const cbx__node *node = &p->g->nodes.items[k];
     const cbx__role role = role_of(p, node, op);
@@ -192,19 +203,12 @@ static bool works_by_elements(const cbx__values *p, uint32_t k, const cbx_op *op
 cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
                               cbx__plan *out, cbx_err *err)
 {
-    cbx__values p = { .arena = arena, .g = g, .plan = out };
+    cbx__planner p = { .arena = arena, .g = g };
 
     *fits = false;
-    *out = (cbx__plan){ .graph = g };
-    out->maker = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->maker);
-    out->role = cbx_arena_calloc(arena, g->nodes.n + 1, sizeof *out->role);
-    out->computed = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->computed);
-    p.in_memory = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.in_memory);
-    if (!out->maker || !out->role || !out->computed || !p.in_memory)
-        return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
+    if (!new_plan(&p, out)) return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
     for (size_t v = 0; v < g->values.n; v++) {
         const cbx__value *x = &g->values.items[v];
-        out->maker[v] = CBX__NO_INDEX;
         if (!is_one_or(&x->desc, of) || !cbx__kernel_has(x->desc.dtype)) return CBX_OK;
         if (x->constant && cbx_array_count(x->constant) != 1) return CBX_OK;
     }
