@@ -89,14 +89,6 @@ static const char *const libm[CBX_PRIM_LIMIT] = {
 #undef LIBM
 };
 
-/* Operations that are primitives, too. */
-static const uint8_t operation_of[CBX_PRIM_LIMIT] = {
-#define SAME(name) [CBX_PRIM_##name] = CBX__K_##name,
-    SAME(ADD) SAME(SUB) SAME(MUL) SAME(DIV) SAME(NEG) SAME(ABS) SAME(SQRT) SAME(FLOOR) SAME(CEIL) SAME(RINT) SAME(TRUNC)
-        SAME(COPYSIGN) SAME(FLOOR_DIV) SAME(REM) SAME(AND) SAME(OR) SAME(XOR) SAME(NOT) SAME(SHL) SAME(SHR)
-#undef SAME
-};
-
 typedef struct writer {
     cbx_text *out;
     bool helper[HELPER_COUNT];
@@ -281,8 +273,6 @@ static const char *own_form(cbx_prim p, cbx_dtype t)
     }
 }
 
-static bool is_right_everywhere(const cbx__kformula *f) { return f->instr[f->inside].op == CBX__K_CONST; }
-
 /* The function that is right everywhere, or with a formula right in its domain. */
 static void put_math(writer *w, const cbx__kinstr *x)
 {
@@ -292,7 +282,7 @@ static void put_math(writer *w, const cbx__kinstr *x)
     const cbx__kformula *f = cbx__kernel_formula(p, t);
 
     if (f)
-        cbx_text_printf(w->out, "%s%s_%s", w->slow && !is_right_everywhere(f) ? "" : "fast_", cbx_prim_name(p),
+        cbx_text_printf(w->out, "%s%s_%s", w->slow && !cbx__formula_is_total(f) ? "" : "fast_", cbx_prim_name(p),
                         tags[t]);
     else
         cbx_text_printf(w->out, "libm_%s_%s", libm[p], tags[t]);
@@ -332,7 +322,7 @@ static void put_expression(writer *w, const cbx__kinstr *x)
         return;
     case CBX__K_MATH:
         form = own_form((cbx_prim)x->prim, t);
-        other.op = operation_of[x->prim];
+        other.op = cbx__prim_kop[x->prim];
         if (form)
             put(w, x, form);
         else if (other.op != CBX__K_CONST && cbx__kernel_gives((cbx__kop)other.op, t))
@@ -353,7 +343,7 @@ const cbx__kinstr *cbx__ctext_refused(const cbx__kernel *k)
         const cbx__kinstr *x = &k->instr.items[i];
         const cbx_prim p = (cbx_prim)x->prim;
         const cbx_dtype t = (cbx_dtype)x->dtype;
-        const uint8_t op = operation_of[p];
+        const uint8_t op = cbx__prim_kop[p];
         if (x->op != CBX__K_MATH || own_form(p, t) || cbx__kernel_formula(p, t) || (is_float(t) && libm[p])) continue;
         if (op == CBX__K_CONST || !cbx__kernel_gives((cbx__kop)op, t)) return x;
     }
@@ -369,7 +359,7 @@ static void need(writer *w, const cbx__kinstr *instr, size_t n)
         const cbx_prim p = (cbx_prim)x->prim;
         const cbx_dtype t = (cbx_dtype)x->dtype, from = (cbx_dtype)instr[x->op == CBX__K_LOAD ? i : x->a].dtype;
         const bool wide = t == CBX_F64, is_math = x->op == CBX__K_MATH;
-        const cbx__kformula *f = is_math ? cbx__kernel_formula(p, t) : NULL;
+        const cbx__kformula *f = cbx__formula_of(x);
         if (is_float(t) && (x->op == CBX__K_BITS || (x->op == CBX__K_CONST && !isfinite(number(t, x->bits)))))
             w->helper[wide ? HELPER_FROM_F64 : HELPER_FROM_F32] = true;
         if (is_negated_fma(instr, x))
@@ -383,7 +373,7 @@ static void need(writer *w, const cbx__kinstr *instr, size_t n)
                                            (is_math && p == CBX_PRIM_FLOOR_DIV && !is_float(t));
         w->helper[HELPER_POW_U64] |= is_math && p == CBX_PRIM_POW && !is_float(t);
         w->helper[HELPER_THREEFRY] |= is_math && p == CBX_PRIM_THREEFRY;
-        w->libm[p][wide] |= is_math && is_float(t) && libm[p] && !(f && is_right_everywhere(f));
+        w->libm[p][wide] |= is_math && is_float(t) && libm[p] && !(f && cbx__formula_is_total(f));
         w->libm[CBX_PRIM_EXP][1] |= is_math && p == CBX_PRIM_LOGADDEXP;
         w->libm[CBX_PRIM_LOG1P][1] |= is_math && p == CBX_PRIM_LOGADDEXP;
         if (!f || w->formula[p][wide]) continue;
@@ -524,7 +514,7 @@ static void put_needed(writer *w, bool is_part)
         for (cbx_dtype t = CBX_F32; t <= CBX_F64; t++) {
             if (!w->formula[p][t == CBX_F64]) continue;
             put_formula(w, (cbx_prim)p, t, false);
-            if (is_right_everywhere(cbx__kernel_formula((cbx_prim)p, t))) continue;
+            if (cbx__formula_is_total(cbx__kernel_formula((cbx_prim)p, t))) continue;
             put_formula(w, (cbx_prim)p, t, true);
             put_whole(w, (cbx_prim)p, t);
         }
@@ -533,11 +523,6 @@ static void put_needed(writer *w, bool is_part)
 
 /* ---- kernels ---- */
 
-static const cbx__kformula *formula_of(const cbx__kinstr *x)
-{
-    return x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype) : NULL;
-}
-
 /* The dtype of the marks of elements outside of a domain, by the largest one; CBX_BOOL: no function
  * of the kernel has a domain. */
 static cbx_dtype mark_of(const cbx__kernel *k)
@@ -545,8 +530,8 @@ static cbx_dtype mark_of(const cbx__kernel *k)
     cbx_dtype mark = CBX_BOOL;
 
     for (size_t i = 0; i < k->instr.n; i++) {
-        const cbx__kformula *f = formula_of(&k->instr.items[i]);
-        if (f && !is_right_everywhere(f) && mark != CBX_U64)
+        const cbx__kformula *f = cbx__formula_of(&k->instr.items[i]);
+        if (f && !cbx__formula_is_total(f) && mark != CBX_U64)
             mark = k->instr.items[i].dtype == CBX_F64 ? CBX_U64 : CBX_U32;
     }
     return mark;
@@ -651,8 +636,8 @@ static void put_marks(writer *w, const cbx__kernel *k, cbx_dtype mark)
 
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kformula *f = formula_of(x);
-        if (!f || is_right_everywhere(f)) continue;
+        const cbx__kformula *f = cbx__formula_of(x);
+        if (!f || cbx__formula_is_total(f)) continue;
         cbx_text_printf(w->out, "%s(%s)!in_%s_%s", before, types[mark], cbx_prim_name((cbx_prim)x->prim),
                         tags[x->dtype]);
         put(w, x, cbx__kernel_operands(x) > 1 ? "($a, $b)" : "($a)");

@@ -53,9 +53,8 @@ bool cbx__gpu_may_leave(const cbx__nest *n)
 {
     for (size_t i = 0; i < n->kernel.instr.n; i++) {
         const cbx__kinstr *x = &n->kernel.instr.items[i];
-        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
-                                                      : NULL;
-        if (f && f->instr[f->inside].op != CBX__K_CONST) return true;
+        const cbx__kformula *f = cbx__formula_of(x);
+        if (f && !cbx__formula_is_total(f)) return true;
     }
     return false;
 }
@@ -70,7 +69,7 @@ cbx_status cbx__gpu_takes(const cbx__nest *n, cbx_err *err)
                             cbx_dtype_name(n->folds[f].to));
     for (size_t i = 0; i < n->kernel.instr.n; i++) {
         const cbx__kinstr *x = &n->kernel.instr.items[i];
-        if (x->op == CBX__K_MATH && !cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype))
+        if (x->op == CBX__K_MATH && !cbx__formula_of(x))
             return cbx_fail(err, CBX_EUNSUPPORTED, "GPUs do not compute '%s' of %s: it has no formula",
                             cbx_prim_name((cbx_prim)x->prim), cbx_dtype_name((cbx_dtype)x->dtype));
     }

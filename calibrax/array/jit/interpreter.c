@@ -134,15 +134,6 @@ static void run(const void *self, int64_t m, int64_t n, char *const *p, const in
 
 /* ---- compiling ---- */
 
-/* The primitive whose loop an operation is; where the loop is named by the dtype of an operand, the last one's. */
-static const uint16_t primitives[CBX__KOP_COUNT] = {
-#define SAME(name) [CBX__K_##name] = CBX_PRIM_##name,
-    SAME(ADD) SAME(SUB) SAME(MUL) SAME(DIV) SAME(FMA) SAME(NEG) SAME(ABS) SAME(SQRT) SAME(FLOOR) SAME(CEIL) SAME(RINT)
-        SAME(TRUNC) SAME(COPYSIGN) SAME(FLOOR_DIV) SAME(REM) SAME(AND) SAME(OR) SAME(XOR) SAME(NOT) SAME(SHL) SAME(SHR)
-            SAME(EQ) SAME(NE) SAME(LT) SAME(LE) SAME(GT) SAME(GE) SAME(SELECT)
-#undef SAME
-};
-
 /* A kernel on its way to a program. */
 typedef struct plan {
     const cbx__kernel *k;
@@ -182,7 +173,7 @@ static cbx__loop loop_of(const plan *c, const cbx__kinstr *x)
     const cbx__loops *loops = cbx__loops_get();
     const cbx__kinstr *v = c->k->instr.items;
     const int n = cbx__kernel_operands(x);
-    const cbx_prim p = x->op == CBX__K_MATH ? (cbx_prim)x->prim : (cbx_prim)primitives[x->op];
+    const cbx_prim p = x->op == CBX__K_MATH ? (cbx_prim)x->prim : (cbx_prim)cbx__kop_prim[x->op];
 
     if (x->op == CBX__K_CAST) return loops->cast((cbx_dtype)v[x->a].dtype, (cbx_dtype)x->dtype);
     if (n == 1) return loops->unary(p, (cbx_dtype)v[x->a].dtype);

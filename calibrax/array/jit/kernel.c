@@ -40,6 +40,11 @@ int cbx__kernel_operands(const cbx__kinstr *i)
     return i->op == CBX__K_MATH ? (int)strlen(cbx_prim_get_info((cbx_prim)i->prim)->operands) : n;
 }
 
+#define SAME_PRIM(name, ...) [CBX__K_##name] = CBX_PRIM_##name,
+#define SAME_KOP(name, ...)  [CBX_PRIM_##name] = CBX__K_##name,
+const uint16_t cbx__kop_prim[CBX__KOP_COUNT] = { CBX__KOP_SAME(SAME_PRIM) };
+const uint8_t cbx__prim_kop[CBX_PRIM_LIMIT] = { CBX__KOP_SAME(SAME_KOP) };
+
 const char *cbx__kernel_word(const cbx__kinstr *i)
 {
     return i->op == CBX__K_MATH ? cbx_prim_name((cbx_prim)i->prim) : ops[i->op].word;

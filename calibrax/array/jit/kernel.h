@@ -35,10 +35,7 @@ typedef uint32_t cbx__kid; /* number of an instruction */
  *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h); one of class MAP, whose operands
  *             and result have one dtype
  */
-#define CBX__KOP_MAP(X)                                                                                                \
-    X(CONST, "const", 0, ALL)                                                                                          \
-    X(LOAD, "load", 0, ALL)                                                                                            \
-    X(CARRY, "carry", 0, ALL)                                                                                          \
+#define CBX__KOP_SAME(X) /* primitives of the same name */                                                             \
     X(ADD, "add", 2, NUM)                                                                                              \
     X(SUB, "sub", 2, NUM)                                                                                              \
     X(MUL, "mul", 2, NUM)                                                                                              \
@@ -67,7 +64,13 @@ typedef uint32_t cbx__kid; /* number of an instruction */
     X(GT, "gt", 2, BOOL)                                                                                               \
     X(GE, "ge", 2, BOOL)                                                                                               \
     X(SELECT, "select", 3, ALL)                                                                                        \
-    X(CAST, "cast", 1, ALL)                                                                                            \
+    X(CAST, "cast", 1, ALL)
+
+#define CBX__KOP_MAP(X)                                                                                                \
+    X(CONST, "const", 0, ALL)                                                                                          \
+    X(LOAD, "load", 0, ALL)                                                                                            \
+    X(CARRY, "carry", 0, ALL)                                                                                          \
+    CBX__KOP_SAME(X)                                                                                                   \
     X(BITS, "bits", 1, NUM)                                                                                            \
     X(MATH, "math", 2, ALL) /* or 1 */
 
@@ -160,6 +163,9 @@ static inline cbx__kid cbx__k3(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__ki
 cbx__kid cbx__kernel_const(cbx__kernel *k, cbx_dtype t, cbx_scalar v);
 /** Operands of an instruction: what its operation has, and 1 or 2 of MATH. */
 int cbx__kernel_operands(const cbx__kinstr *i);
+/** Between operations and primitives of the same name; else CBX__K_CONST. */
+extern const uint16_t cbx__kop_prim[CBX__KOP_COUNT];
+extern const uint8_t cbx__prim_kop[CBX_PRIM_LIMIT];
 /** The word of an instruction's operation; of MATH the primitive's. */
 const char *cbx__kernel_word(const cbx__kinstr *i);
 /** Whether results of an operation may have a dtype. */
@@ -188,5 +194,12 @@ typedef struct cbx__kformula {
 
 /** NULL: of a function without formula, whose loop is called. */
 const cbx__kformula *cbx__kernel_formula(cbx_prim p, cbx_dtype t);
+/** NULL also of what is not MATH. */
+static inline const cbx__kformula *cbx__formula_of(const cbx__kinstr *x)
+{
+    return x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype) : NULL;
+}
+/** True of a formula that is right for all operands. */
+static inline bool cbx__formula_is_total(const cbx__kformula *f) { return f->instr[f->inside].op == CBX__K_CONST; }
 
 #endif

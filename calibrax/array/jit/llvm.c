@@ -83,8 +83,7 @@ void cbx__llvm_put_kernel(cbx_text *t, const cbx__kernel *k)
     put_number(t, k->instr.n);
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
-                                                      : NULL;
+        const cbx__kformula *f = cbx__formula_of(x);
         put_instruction(t, x);
         put_number(t, f ? f->n : 0);
         for (uint32_t j = 0; f && j < f->n; j++) put_instruction(t, &f->instr[j]);

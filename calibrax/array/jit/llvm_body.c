@@ -218,14 +218,14 @@ static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim pr
 static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x, LLVMValueRef *v)
 {
     const cbx_dtype t = (cbx_dtype)x->dtype;
-    const cbx__kformula *f = e->target->fma ? cbx__kernel_formula((cbx_prim)x->prim, t) : NULL;
+    const cbx__kformula *f = e->target->fma ? cbx__formula_of(x) : NULL;
     const int operands = cbx__kernel_operands(x);
     const cbx__kid i = (cbx__kid)(x - e->kernel->instr.items), sibling = cbx__llvm_sibling(e->kernel, i);
 
     if (!f) return call_loop(e, body, (cbx_prim)x->prim, t, operands, v);
     compute_formula(e, body, f, v, body->whole && sibling < i ? e->shared[sibling] : NULL);
     if (e->shared[i]) memcpy(e->shared[i], e->scratch, f->n * sizeof *e->scratch);
-    if (f->instr[f->inside].op == CBX__K_CONST) return e->scratch[f->result]; /* right everywhere */
+    if (cbx__formula_is_total(f)) return e->scratch[f->result];
     return checked(e, body, (cbx_prim)x->prim, t, operands, v, e->scratch[f->result], e->scratch[f->inside]);
 }
 

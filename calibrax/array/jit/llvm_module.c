@@ -375,8 +375,7 @@ bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, L
     e->shared = cbx_arena_calloc(arena, k->instr.n, sizeof *e->shared);
     for (cbx__kid i = 0; e->shared && i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
-                                                      : NULL;
+        const cbx__kformula *f = cbx__formula_of(x);
         const cbx__kid sibling = cbx__llvm_sibling(k, i);
         if (f && f->n > scratch) scratch = f->n;
         if (f && sibling < i && !(e->shared[sibling] = cbx_arena_calloc(arena, f->n, sizeof **e->shared))) return false;

@@ -35,37 +35,11 @@ static cbx__kid truth(const site *s, bool v)
     return cbx__kernel_const(s->k, CBX_BOOL, (cbx_scalar){ .dtype = CBX_BOOL, .v.u = v });
 }
 
-/* The operation of the same name. */
-#define PLAIN(name)                                                                                                    \
-    static cbx__kid lower_##name(const site *s)                                                                        \
-    {                                                                                                                  \
-        return cbx__kernel_add(                                                                                        \
-            s->k, (cbx__kinstr){ .op = CBX__K_##name, .dtype = (uint8_t)s->r, .a = s->a, .b = s->b, .c = s->c });      \
-    }
-PLAIN(NEG)
-PLAIN(FLOOR)
-PLAIN(CEIL)
-PLAIN(RINT)
-PLAIN(TRUNC)
-PLAIN(SQRT)
-PLAIN(NOT)
-PLAIN(SUB)
-PLAIN(DIV)
-PLAIN(COPYSIGN)
-PLAIN(EQ)
-PLAIN(NE)
-PLAIN(LT)
-PLAIN(LE)
-PLAIN(GT)
-PLAIN(GE)
-PLAIN(AND)
-PLAIN(OR)
-PLAIN(XOR)
-PLAIN(SHL)
-PLAIN(SHR)
-PLAIN(SELECT)
-PLAIN(FMA)
-PLAIN(CAST)
+static cbx__kid lower_same(const site *s)
+{
+    return cbx__kernel_add(
+        s->k, (cbx__kinstr){ .op = cbx__prim_kop[s->prim], .dtype = (uint8_t)s->r, .a = s->a, .b = s->b, .c = s->c });
+}
 
 static cbx__kid lower_MATH(const site *s)
 {
@@ -137,14 +111,8 @@ static cbx__kid lower_CLAMP(const site *s)
     return PICK(TEST(NE, high, high), high, PICK(TEST(NE, low, low), low, r));
 }
 
-static cbx__kid lower_FLOOR_DIV(const site *s)
-{
-    return is_float(s->t) ? lower_MATH(s) : cbx__k2(s->k, CBX__K_FLOOR_DIV, s->t, s->a, s->b);
-}
-static cbx__kid lower_REM(const site *s)
-{
-    return is_float(s->t) ? lower_MATH(s) : cbx__k2(s->k, CBX__K_REM, s->t, s->a, s->b);
-}
+static cbx__kid lower_FLOOR_DIV(const site *s) { return is_float(s->t) ? lower_MATH(s) : lower_same(s); }
+#define lower_REM lower_FLOOR_DIV
 
 /* As cbx__threefry (base/threefry.h). */
 static cbx__kid lower_THREEFRY(const site *s)
@@ -178,27 +146,30 @@ static cbx__kid lower_THREEFRY(const site *s)
 }
 
 /* clang-format off */
-#define SAME(X) \
-    X(NEG) X(ABS) X(SIGN) X(FLOOR) X(CEIL) X(RINT) X(TRUNC) X(SQRT) X(NOT) X(ISNAN) X(ISINF) X(ISFINITE) X(SIGNBIT) \
-    X(CAST) X(ADD) X(SUB) X(MUL) X(DIV) X(FLOOR_DIV) X(REM) X(MAX) X(MIN) X(COPYSIGN) X(EQ) X(NE) X(LT) X(LE) X(GT) \
-    X(GE) X(AND) X(OR) X(XOR) X(SHL) X(SHR) X(SELECT) X(CLAMP) X(FMA) X(THREEFRY)
+#define OWN(X) \
+    X(ABS) X(SIGN) X(ISNAN) X(ISINF) X(ISFINITE) X(SIGNBIT) X(ADD) X(MUL) X(FLOOR_DIV) X(REM) X(MAX) X(MIN) X(CLAMP) \
+    X(THREEFRY)
 #define FUNCTIONS(X) \
     X(CBRT) X(EXP) X(EXP2) X(EXPM1) X(LOG) X(LOG2) X(LOG10) X(LOG1P) X(SIN) X(COS) X(TAN) X(ASIN) X(ACOS) X(ATAN) \
     X(SINH) X(COSH) X(TANH) X(ASINH) X(ACOSH) X(ATANH) X(ERF) X(ERFC) X(LGAMMA) X(POW) X(ATAN2) X(HYPOT) X(NEXTAFTER) \
     X(LOGADDEXP)
 /* clang-format on */
 
-static const lowering lowerings[CBX_PRIM_LIMIT] = {
+static lowering lowering_of(cbx_prim p)
+{
+    static const lowering own[CBX_PRIM_LIMIT] = {
 #define ROW(name)  [CBX_PRIM_##name] = lower_##name,
 #define MATH(name) [CBX_PRIM_##name] = lower_MATH,
-    SAME(ROW) FUNCTIONS(MATH)
+        OWN(ROW) FUNCTIONS(MATH)
 #undef ROW
 #undef MATH
-};
+    };
+    return own[p] ? own[p] : cbx__prim_kop[p] ? lower_same : NULL;
+}
 
 bool cbx__can_lower(const cbx_op *op)
 {
-    bool known = lowerings[op->prim] && cbx__kernel_has(op->results->dtype);
+    bool known = lowering_of(op->prim) && cbx__kernel_has(op->results->dtype);
 
     for (size_t i = 0; known && i < op->nin; i++) known = cbx__kernel_has(op->in[i]->dtype);
     if (op->prim == CBX_PRIM_POW && !is_float(op->results->dtype)) return false; /* negative powers are refused */
@@ -214,5 +185,5 @@ cbx__kid cbx__lower(cbx__kernel *k, const cbx_op *op, const cbx__kid *in)
                      in[0],
                      op->nin > 1 ? in[1] : 0,
                      op->nin > 2 ? in[2] : 0 };
-    return lowerings[op->prim](&s);
+    return lowering_of(op->prim)(&s);
 }
