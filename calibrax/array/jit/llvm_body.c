@@ -33,7 +33,7 @@ static LLVMValueRef repeated(const llvm_emission *e, LLVMValueRef native, unsign
     LLVMValueRef at[LLVM_MAX_LANES];
 
     if (lanes == e->native) return native;
-    for (unsigned i = 0; i < lanes; i++) at[i] = e->c->ConstInt(e->i32, i % e->native, 0);
+    for (unsigned i = 0; i < lanes; i++) at[i] = llvm_word(e, i % e->native);
     return e->c->BuildShuffleVector(e->builder, native, e->c->GetPoison(e->c->TypeOf(native)),
                                     e->c->ConstVector(at, lanes), "");
 }
@@ -66,14 +66,13 @@ static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, 
     if (body->lanes == 1) return cbx__llvm_load(e, type, p, size);
     if (body->mask) {
         LLVMTypeRef types[2] = { type, e->c->VectorType(e->pointer, body->lanes) };
-        LLVMValueRef args[4] = { lane_addresses(e, body, s), e->c->ConstInt(e->i32, size, 0), body->mask,
-                                 e->c->ConstNull(type) };
+        LLVMValueRef args[4] = { lane_addresses(e, body, s), llvm_word(e, size), body->mask, e->c->ConstNull(type) };
         return cbx__llvm_intrinsic(e, "llvm.masked.gather", 2, types, 4, args);
     }
     v = e->c->GetPoison(type);
     for (unsigned i = 0; i < body->lanes; i++) {
         LLVMValueRef at = lane_address(e, s, &p, i);
-        v = e->c->BuildInsertElement(e->builder, v, cbx__llvm_load(e, element, at, size), llvm_int(e, i), "");
+        v = llvm_with_lane(e, v, cbx__llvm_load(e, element, at, size), i);
     }
     return v;
 }
@@ -82,15 +81,15 @@ static LLVMValueRef load_dense(const llvm_emission *e, const llvm_body *body, co
                                size_t size)
 {
     LLVMTypeRef type = llvm_vector(e, element, body->lanes);
-    LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
+    LLVMValueRef p = llvm_item(e, element, s->base, body->i);
 
     if (!body->mask) return cbx__llvm_load(e, type, p, size);
     LLVMTypeRef types[2] = { type, e->pointer };
-    LLVMValueRef args[4] = { p, e->c->ConstInt(e->i32, size, 0), body->mask, e->c->ConstNull(type) };
+    LLVMValueRef args[4] = { p, llvm_word(e, size), body->mask, e->c->ConstNull(type) };
     return cbx__llvm_intrinsic(e, "llvm.masked.load", 2, types, 4, args);
 }
 
-static LLVMValueRef load(const llvm_emission *e, const llvm_body *body, cbx__kid stream)
+LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream)
 {
     const cbx__kstream *k = &e->kernel->streams.items[stream];
     const llvm_stream *s = &e->streams[stream];
@@ -136,9 +135,8 @@ static LLVMValueRef call_loop(llvm_emission *e, const llvm_body *body, cbx_prim 
     }
     if (e->outside) return e->c->GetPoison(e->types[t]);
     for (int o = 0; o <= operands; o++) {
-        LLVMValueRef at = llvm_int(e, o);
-        cbx__llvm_put(e, llvm_int(e, (int64_t)cbx__dtype_size(t)),
-                      e->c->BuildGEP2(e->builder, e->i64, e->slot_steps, &at, 1, ""), 8);
+        LLVMValueRef step = llvm_int(e, (int64_t)cbx__dtype_size(t));
+        cbx__llvm_put(e, step, llvm_item(e, e->i64, e->slot_steps, llvm_int(e, o)), 8);
         if (o) cbx__llvm_put(e, cbx__llvm_to_memory(e, t, v[o - 1], body->lanes), e->slots[o], CALL_ALIGNMENT);
     }
     e->c->BuildCall2(e->builder, e->loop_type, function_of_loop(e, prim, t), args, 3, "");
@@ -155,14 +153,14 @@ static LLVMValueRef all_true(const llvm_emission *e, LLVMValueRef v, unsigned la
     if (lanes == 1) return v;
     for (unsigned k = 0; k < lanes && lanes > part; k += part) {
         LLVMValueRef at[LLVM_MAX_LANES];
-        for (unsigned i = 0; i < part; i++) at[i] = e->c->ConstInt(e->i32, k + i, 0);
+        for (unsigned i = 0; i < part; i++) at[i] = llvm_word(e, k + i);
         LLVMValueRef piece = e->c->BuildShuffleVector(e->builder, v, e->c->GetPoison(e->c->TypeOf(v)),
                                                       e->c->ConstVector(at, part), "");
         all = k ? llvm_op(e, LLVM_AND, all, piece) : piece;
     }
     LLVMTypeRef bits = e->c->IntTypeInContext(e->context, part);
-    all = e->c->BuildCast(e->builder, LLVM_BITCAST, all, bits, "");
-    return e->c->BuildICmp(e->builder, LLVM_INT_EQ, all, e->c->ConstInt(bits, UINT64_MAX, 1), "");
+    all = llvm_cast(e, LLVM_BITCAST, all, bits);
+    return llvm_compare(e, LLVM_INT_EQ, all, e->c->ConstInt(bits, UINT64_MAX, 1));
 }
 
 /* Values of a formula, in e->scratch; those of the first operand alone are `shared`, if it is not NULL. */
@@ -172,20 +170,18 @@ static void compute_formula(const llvm_emission *e, const llvm_body *body, const
     for (uint32_t i = 0; i < f->n; i++) {
         const cbx__kinstr *x = &f->instr[i];
         const int n = cbx__kernel_operands(x);
-        e->of_first[i] = (x->op != CBX__K_LOAD || x->a == 0) && (n < 1 || e->of_first[x->a]) &&
-                         (n < 2 || e->of_first[x->b]) && (n < 3 || e->of_first[x->c]);
-        if (x->op == CBX__K_LOAD) {
+        LLVMValueRef in[3] = { NULL };
+        e->of_first[i] = x->op != CBX__K_LOAD || x->a == 0;
+        for (int o = 0; o < n; o++) {
+            in[o] = e->scratch[x->in[o]];
+            e->of_first[i] &= e->of_first[x->in[o]];
+        }
+        if (x->op == CBX__K_LOAD)
             e->scratch[i] = v[x->a];
-            continue;
-        }
-        if (shared && e->of_first[i]) {
+        else if (shared && e->of_first[i])
             e->scratch[i] = shared[i];
-            continue;
-        }
-        if ((e->scratch[i] = cbx__llvm_lookup(e, body->lanes, f->instr, i))) continue;
-        e->scratch[i] = cbx__llvm_instruction(e, body->lanes, x, (cbx_dtype)(n > 0 ? f->instr[x->a].dtype : 0),
-                                              n > 0 ? e->scratch[x->a] : NULL, n > 1 ? e->scratch[x->b] : NULL,
-                                              n > 2 ? e->scratch[x->c] : NULL);
+        else if (!(e->scratch[i] = cbx__llvm_lookup(e, body->lanes, f->instr, i)))
+            e->scratch[i] = cbx__llvm_instruction(e, body->lanes, x, (cbx_dtype)f->instr[n ? x->a : i].dtype, in);
     }
 }
 
@@ -195,23 +191,22 @@ static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim pr
 {
     const cbx__llvm_calls *c = e->c;
 
-    if (body->mask) inside = llvm_op(e, LLVM_OR, inside, c->BuildNot(e->builder, body->mask, ""));
+    if (body->mask) inside = llvm_op(e, LLVM_OR, inside, llvm_not(e, body->mask));
     inside = all_true(e, inside, body->lanes);
-    LLVMBasicBlockRef here = c->GetInsertBlock(e->builder);
+    LLVMBasicBlockRef here = llvm_here(e);
     LLVMBasicBlockRef outside = c->AppendBasicBlockInContext(e->context, e->function, "outside");
     LLVMBasicBlockRef next = c->AppendBasicBlockInContext(e->context, e->function, "next");
-    c->SetMetadata(c->BuildCondBr(e->builder, inside, next, outside), e->profile, e->rarely);
-    c->PositionBuilderAtEnd(e->builder, outside);
+    c->SetMetadata(llvm_branch(e, inside, next, outside), e->profile, e->rarely);
+    llvm_enter(e, outside);
     LLVMValueRef slow = fast;
     if (e->outside)
-        c->BuildStore(e->builder, c->ConstInt(e->i32, 1, 0), e->outside);
+        c->BuildStore(e->builder, llvm_word(e, 1), e->outside);
     else
         slow = call_loop(e, body, prim, t, operands, v);
-    c->BuildBr(e->builder, next);
-    c->PositionBuilderAtEnd(e->builder, next);
+    llvm_go(e, next);
     if (e->outside) return fast;
-    LLVMValueRef result = c->BuildPhi(e->builder, llvm_vector(e, e->types[t], body->lanes), "");
-    c->AddIncoming(result, (LLVMValueRef[]){ fast, slow }, (LLVMBasicBlockRef[]){ here, outside }, 2);
+    LLVMValueRef result = llvm_phi(e, llvm_vector(e, e->types[t], body->lanes), fast, here);
+    llvm_incoming(e, result, slow, outside);
     return result;
 }
 
@@ -229,11 +224,9 @@ static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kin
     return checked(e, body, (cbx_prim)x->prim, t, operands, v, e->scratch[f->result], e->scratch[f->inside]);
 }
 
-static bool is_quotient(const cbx__kinstr *x) { return x->op == CBX__K_FLOOR_DIV || x->op == CBX__K_REM; }
-
 static LLVMValueRef quotient(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x, LLVMValueRef *v)
 {
-    const cbx_prim prim = x->op == CBX__K_REM ? CBX_PRIM_REM : CBX_PRIM_FLOOR_DIV;
+    const cbx_prim prim = (cbx_prim)cbx__kop_prim[x->op];
     const cbx_dtype t = (cbx_dtype)x->dtype;
     LLVMValueRef inside, fast;
 
@@ -244,28 +237,20 @@ static LLVMValueRef quotient(llvm_emission *e, const llvm_body *body, const cbx_
     return inside ? checked(e, body, prim, t, 2, v, fast, inside) : fast;
 }
 
-LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream)
-{
-    return load(e, body, stream);
-}
-
 void cbx__llvm_compute(llvm_emission *e, const llvm_body *body, cbx__kid i)
 {
-    const cbx__kernel *k = e->kernel;
-    const cbx__kinstr *x = &k->instr.items[i];
+    const cbx__kinstr *all = e->kernel->instr.items, *x = &all[i];
     const int n = cbx__kernel_operands(x);
-    LLVMValueRef v[3] = { n > 0 ? body->values[x->a] : NULL, n > 1 ? body->values[x->b] : NULL,
-                          n > 2 ? body->values[x->c] : NULL };
-    const cbx_dtype from = (cbx_dtype)(n > 0 ? k->instr.items[x->a].dtype : 0);
+    LLVMValueRef v[3] = { NULL };
 
-    if (x->op == CBX__K_LOAD)
-        body->values[i] = load(e, body, x->a);
-    else if (x->op == CBX__K_MATH)
-        body->values[i] = math(e, body, x, v);
-    else if (is_quotient(x))
-        body->values[i] = quotient(e, body, x, v);
-    else
-        body->values[i] = cbx__llvm_instruction(e, body->lanes, x, from, v[0], v[1], v[2]);
+    for (int o = 0; o < n; o++) v[o] = body->values[x->in[o]];
+    switch (x->op) {
+    case CBX__K_LOAD: body->values[i] = cbx__llvm_element(e, body, x->a); break;
+    case CBX__K_MATH: body->values[i] = math(e, body, x, v); break;
+    case CBX__K_FLOOR_DIV:
+    case CBX__K_REM: body->values[i] = quotient(e, body, x, v); break;
+    default: body->values[i] = cbx__llvm_instruction(e, body->lanes, x, (cbx_dtype)all[n ? x->a : i].dtype, v);
+    }
 }
 
 void cbx__llvm_body(llvm_emission *e, llvm_body *body)
@@ -289,12 +274,11 @@ static void store_strided(const llvm_emission *e, const llvm_body *body, const l
     }
     if (body->mask) {
         LLVMTypeRef types[2] = { llvm_vector(e, element, body->lanes), e->c->VectorType(e->pointer, body->lanes) };
-        LLVMValueRef args[4] = { v, lane_addresses(e, body, s), e->c->ConstInt(e->i32, size, 0), body->mask };
+        LLVMValueRef args[4] = { v, lane_addresses(e, body, s), llvm_word(e, size), body->mask };
         cbx__llvm_intrinsic(e, "llvm.masked.scatter", 2, types, 4, args);
         return;
     }
-    for (unsigned i = 0; i < body->lanes; i++)
-        cbx__llvm_put(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), lane_address(e, s, &p, i), size);
+    for (unsigned i = 0; i < body->lanes; i++) cbx__llvm_put(e, llvm_lane(e, v, i), lane_address(e, s, &p, i), size);
 }
 
 static void store_whole(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, unsigned lanes, size_t size,
@@ -304,7 +288,7 @@ static void store_whole(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, 
 
     v = cbx__llvm_put(e, v, p, nontemporal ? vector : size);
     if (!nontemporal) return;
-    LLVMMetadataRef one = e->c->ValueAsMetadata(e->c->ConstInt(e->i32, 1, 0));
+    LLVMMetadataRef one = e->c->ValueAsMetadata(llvm_word(e, 1));
     e->c->SetMetadata(v, e->c->GetMDKindIDInContext(e->context, "nontemporal", 11),
                       e->c->MetadataAsValue(e->context, e->c->MDNodeInContext2(e->context, &one, 1)));
 }
@@ -312,11 +296,11 @@ static void store_whole(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, 
 static void store_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,
                         LLVMTypeRef element, size_t size, bool nontemporal)
 {
-    LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
+    LLVMValueRef p = llvm_item(e, element, s->base, body->i);
 
     if (body->mask) {
         LLVMTypeRef types[2] = { llvm_vector(e, element, body->lanes), e->pointer };
-        LLVMValueRef args[4] = { v, p, e->c->ConstInt(e->i32, size, 0), body->mask };
+        LLVMValueRef args[4] = { v, p, llvm_word(e, size), body->mask };
         cbx__llvm_intrinsic(e, "llvm.masked.store", 2, types, 4, args);
         return;
     }
@@ -328,7 +312,7 @@ static LLVMValueRef alternating(const llvm_emission *e, unsigned lanes, LLVMValu
 {
     LLVMValueRef at[LLVM_MAX_LANES];
 
-    for (unsigned i = 0; i < 2 * lanes; i++) at[i] = e->c->ConstInt(e->i32, i / 2 + i % 2 * lanes, 0);
+    for (unsigned i = 0; i < 2 * lanes; i++) at[i] = llvm_word(e, i / 2 + i % 2 * lanes);
     return e->c->BuildShuffleVector(e->builder, x, y, e->c->ConstVector(at, 2 * lanes), "");
 }
 

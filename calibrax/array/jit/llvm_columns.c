@@ -14,44 +14,39 @@ static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *fi
 
     for (size_t c = 0; c < k->carries.n; c++) carry[c] = cbx__llvm_element(e, body, k->carries.items[c].first);
     if (part) from = cbx__llvm_steps(e, part, body->values, more, carry);
-    before = e->c->GetInsertBlock(e->builder);
+    before = llvm_here(e);
     if (part)
-        e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, from, m), rows, end);
+        llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, from, m), rows, end);
     else
-        e->c->BuildBr(e->builder, rows);
-
+        llvm_jump(e, rows);
     llvm_enter(e, rows);
-    j = llvm_phi(e, e->i64);
-    llvm_incoming(e, j, from, before);
+    j = llvm_phi(e, e->i64, from, before);
     for (size_t s = 0; s < k->streams.n; s++) {
         LLVMValueRef base = e->streams[s].base;
-        e->streams[s].base = llvm_phi(e, e->c->TypeOf(base));
-        llvm_incoming(e, e->streams[s].base, base, before);
+        e->streams[s].base = llvm_phi(e, e->c->TypeOf(base), base, before);
     }
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         if (x->op != CBX__K_CARRY) continue;
-        body->values[i] = llvm_phi(e, e->c->TypeOf(carry[x->a]));
-        llvm_incoming(e, body->values[i], carry[x->a], before);
+        body->values[i] = llvm_phi(e, e->c->TypeOf(carry[x->a]), carry[x->a], before);
     }
     cbx__llvm_load_scalars(e);
     cbx__llvm_body(e, body);
     cbx__llvm_store(e, body, false, false);
     next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
-    last = e->c->GetInsertBlock(e->builder);
+    last = llvm_here(e);
     llvm_incoming(e, j, next, last);
     for (size_t s = 0; s < k->streams.n; s++) llvm_incoming(e, e->streams[s].base, cbx__llvm_next_row(e, s), last);
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         if (x->op == CBX__K_CARRY) llvm_incoming(e, body->values[i], body->values[k->carries.items[x->a].next], last);
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), rows, end);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, next, m), rows, end);
 
     llvm_enter(e, end);
     for (size_t c = 0; part && c < k->carries.n; c++) { /* maybe no row was left */
         LLVMValueRef *value = &more[c], of_row = body->values[k->carries.items[c].next];
-        *value = llvm_phi(e, e->c->TypeOf(carry[c]));
-        llvm_incoming(e, *value, carry[c], before);
+        *value = llvm_phi(e, e->c->TypeOf(carry[c]), carry[c], before);
         llvm_incoming(e, *value, of_row, last);
     }
     for (size_t c = 0; part && c < k->carries.n; c++) body->values[k->carries.items[c].next] = more[c];
@@ -68,24 +63,21 @@ static LLVMValueRef emit_blocks(llvm_emission *e, llvm_body *body, LLVMValueRef 
                                 const uint8_t *part, LLVMValueRef *more)
 {
     LLVMValueRef n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], end;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "columns"),
-                      work = llvm_block(e, "column"), behind = llvm_block(e, "columns_end");
+    LLVMBasicBlockRef before = llvm_here(e), head = llvm_block(e, "columns"), work = llvm_block(e, "column"),
+                      behind = llvm_block(e, "columns_end");
 
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    body->i = llvm_phi(e, e->i64);
-    llvm_incoming(e, body->i, from, before);
+    llvm_go(e, head);
+    body->i = llvm_phi(e, e->i64, from, before);
     end = llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->wide ? body->lanes : 1));
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLE, end, n), work, behind);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLE, end, n), work, behind);
 
     llvm_enter(e, work);
     if (!body->wide && body->lanes > 1) cbx__llvm_set_mask(e, body, n);
     for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
     cbx__llvm_load_scalars(e);
     emit_column_rows(e, body, first, carry, part, more);
-    llvm_incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)),
-                  e->c->GetInsertBlock(e->builder));
-    e->c->BuildBr(e->builder, head);
+    llvm_incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)), llvm_here(e));
+    llvm_jump(e, head);
     llvm_enter(e, behind);
     return body->i;
 }
@@ -100,12 +92,10 @@ void cbx__llvm_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *valu
 
     llvm_enter(e, entry);
     cbx__llvm_arguments(e, first);
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)),
-                      columns, exit);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)), columns, exit);
     llvm_enter(e, columns);
     if (!e->kernel->single) at = emit_blocks(e, &wide, first, at, NULL, NULL);
     emit_blocks(e, &narrow, first, at, cbx__llvm_divides(e, part) ? part : NULL, more);
-    e->c->BuildBr(e->builder, exit);
-    llvm_enter(e, exit);
+    llvm_go(e, exit);
     e->c->BuildRetVoid(e->builder);
 }

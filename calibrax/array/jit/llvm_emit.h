@@ -68,14 +68,20 @@ static inline LLVMValueRef llvm_int(const llvm_emission *e, int64_t v)
 {
     return e->c->ConstInt(e->i64, (uint64_t)v, 1);
 }
+static inline LLVMValueRef llvm_word(const llvm_emission *e, uint64_t v) { return e->c->ConstInt(e->i32, v, 0); }
 static inline LLVMValueRef llvm_op(const llvm_emission *e, int op, LLVMValueRef a, LLVMValueRef b)
 {
     return e->c->BuildBinOp(e->builder, op, a, b, "");
 }
+/** Address of element i behind a pointer. */
+static inline LLVMValueRef llvm_item(const llvm_emission *e, LLVMTypeRef element, LLVMValueRef p, LLVMValueRef i)
+{
+    return e->c->BuildGEP2(e->builder, element, p, &i, 1, "");
+}
 /** Address `bytes` behind a pointer. */
 static inline LLVMValueRef llvm_at(const llvm_emission *e, LLVMValueRef p, LLVMValueRef bytes)
 {
-    return e->c->BuildGEP2(e->builder, e->i8, p, &bytes, 1, "");
+    return llvm_item(e, e->i8, p, bytes);
 }
 
 static inline LLVMBasicBlockRef llvm_block(const llvm_emission *e, const char *name)
@@ -86,17 +92,59 @@ static inline void llvm_enter(const llvm_emission *e, LLVMBasicBlockRef b)
 {
     e->c->PositionBuilderAtEnd(e->builder, b);
 }
-static inline LLVMValueRef llvm_phi(const llvm_emission *e, LLVMTypeRef type)
-{
-    return e->c->BuildPhi(e->builder, type, "");
-}
 static inline void llvm_incoming(const llvm_emission *e, LLVMValueRef to, LLVMValueRef v, LLVMBasicBlockRef from)
 {
     e->c->AddIncoming(to, &v, &from, 1);
 }
+/** With what comes from one block; NULL: all of it is told later. */
+static inline LLVMValueRef llvm_phi(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef v, LLVMBasicBlockRef from)
+{
+    LLVMValueRef phi = e->c->BuildPhi(e->builder, type, "");
+    if (from) llvm_incoming(e, phi, v, from);
+    return phi;
+}
 static inline LLVMValueRef llvm_compare(const llvm_emission *e, int how, LLVMValueRef a, LLVMValueRef b)
 {
     return e->c->BuildICmp(e->builder, how, a, b, "");
+}
+static inline LLVMValueRef llvm_compare_floats(const llvm_emission *e, int how, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->c->BuildFCmp(e->builder, how, a, b, "");
+}
+static inline LLVMValueRef llvm_select(const llvm_emission *e, LLVMValueRef is, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->c->BuildSelect(e->builder, is, a, b, "");
+}
+static inline LLVMValueRef llvm_not(const llvm_emission *e, LLVMValueRef v)
+{
+    return e->c->BuildNot(e->builder, v, "");
+}
+static inline LLVMValueRef llvm_cast(const llvm_emission *e, int op, LLVMValueRef v, LLVMTypeRef to)
+{
+    return e->c->BuildCast(e->builder, op, v, to, "");
+}
+static inline LLVMValueRef llvm_lane(const llvm_emission *e, LLVMValueRef v, unsigned lane)
+{
+    return e->c->BuildExtractElement(e->builder, v, llvm_int(e, lane), "");
+}
+static inline LLVMValueRef llvm_with_lane(const llvm_emission *e, LLVMValueRef v, LLVMValueRef x, unsigned lane)
+{
+    return e->c->BuildInsertElement(e->builder, v, x, llvm_int(e, lane), "");
+}
+static inline void llvm_jump(const llvm_emission *e, LLVMBasicBlockRef to) { e->c->BuildBr(e->builder, to); }
+static inline LLVMValueRef llvm_branch(const llvm_emission *e, LLVMValueRef is, LLVMBasicBlockRef to,
+                                       LLVMBasicBlockRef other)
+{
+    return e->c->BuildCondBr(e->builder, is, to, other);
+}
+static inline LLVMBasicBlockRef llvm_here(const llvm_emission *e) { return e->c->GetInsertBlock(e->builder); }
+/** On to a block; returns the one before. */
+static inline LLVMBasicBlockRef llvm_go(const llvm_emission *e, LLVMBasicBlockRef to)
+{
+    LLVMBasicBlockRef before = llvm_here(e);
+    llvm_jump(e, to);
+    llvm_enter(e, to);
+    return before;
 }
 
 /** It has no unwind table. */
@@ -152,7 +200,8 @@ LLVMValueRef cbx__llvm_steps(llvm_emission *e, const uint8_t *parts, LLVMValueRe
 
 /** Type of an element in memory. */
 LLVMTypeRef cbx__llvm_memory_type(const llvm_emission *e, cbx_dtype t);
-/** A constant in all lanes. */
+/** A constant of a dtype by its bits; the same one in all lanes. */
+LLVMValueRef cbx__llvm_number(const llvm_emission *e, cbx_dtype t, uint64_t bits);
 LLVMValueRef cbx__llvm_constant(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes);
 /** 0, 1, 2 ... of an integer type. */
 LLVMValueRef cbx__llvm_iota(const llvm_emission *e, LLVMTypeRef element, unsigned lanes);
@@ -172,9 +221,9 @@ LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cb
                                 LLVMValueRef b, LLVMValueRef *inside);
 /** The same by divisions of integers, which give every result: where they are as fast. */
 LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b);
-/** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a. */
+/** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a; in: three, or NULL. */
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
-                                   LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+                                   LLVMValueRef *in);
 
 /* llvm_lookup.c */
 

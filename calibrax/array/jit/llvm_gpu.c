@@ -22,7 +22,7 @@ enum { GLOBAL = 1 /* an address space */ };
 static LLVMValueRef special_register(const gpu_function *g, const char *name)
 {
     LLVMValueRef v = cbx__llvm_intrinsic(&g->e, name, 0, NULL, 0, NULL);
-    return g->e.c->BuildCast(g->e.builder, LLVM_ZEXT, v, g->e.i64, "");
+    return llvm_cast(&g->e, LLVM_ZEXT, v, g->e.i64);
 }
 
 /* How many groups of nodes join_I joins: of nodes / gap nodes, which are powers of 2. */
@@ -54,12 +54,9 @@ void cbx__gpu_emit_open_function(gpu_function *g, const char *kind, size_t numbe
     g->exit = llvm_block(&g->e, "exit");
     llvm_enter(&g->e, entry);
     for (size_t i = 0; i <= n; i++) {
-        LLVMValueRef at = llvm_int(&g->e, (int64_t)i), v = NULL;
-        if (g->host)
-            v = c->BuildLoad2(g->e.builder, i < n ? g->pointer : g->e.i64,
-                              c->BuildGEP2(g->e.builder, g->e.i64, c->GetParam(g->e.function, 0), &at, 1, ""), "");
-        else
-            v = c->GetParam(g->e.function, (unsigned)i);
+        LLVMValueRef v = c->GetParam(g->e.function, g->host ? 0 : (unsigned)i);
+        if (g->host) v = llvm_item(&g->e, g->e.i64, v, llvm_int(&g->e, (int64_t)i));
+        if (g->host) v = c->BuildLoad2(g->e.builder, i < n ? g->pointer : g->e.i64, v, "");
         *(i < n ? &g->parameters[i] : &g->gap) = v;
     }
     g->e.outside = g->parameters[n - 1];
@@ -74,7 +71,7 @@ void cbx__gpu_emit_open_function(gpu_function *g, const char *kind, size_t numbe
     if (!threads) /* of join */
         threads = llvm_op(&g->e, LLVM_MUL, cbx__gpu_emit_groups_of(g),
                           llvm_int(&g->e, (int64_t)(g->tree.outer * g->tree.inner)));
-    c->BuildCondBr(g->e.builder, llvm_compare(&g->e, LLVM_INT_ULT, g->thread, threads), work, g->exit);
+    llvm_branch(&g->e, llvm_compare(&g->e, LLVM_INT_ULT, g->thread, threads), work, g->exit);
     llvm_enter(&g->e, g->exit);
     c->BuildRetVoid(g->e.builder);
     llvm_enter(&g->e, work);
@@ -86,8 +83,8 @@ LLVMValueRef cbx__gpu_emit_unsigned_op(const gpu_function *g, int op, LLVMValueR
 {
     const llvm_emission *e = &g->e;
     if (!narrow) return llvm_op(e, op, a, llvm_int(e, (int64_t)b));
-    a = e->c->BuildCast(e->builder, LLVM_TRUNC, a, e->i32, "");
-    return e->c->BuildCast(e->builder, LLVM_ZEXT, llvm_op(e, op, a, e->c->ConstInt(e->i32, b, 0)), e->i64, "");
+    a = llvm_cast(e, LLVM_TRUNC, a, e->i32);
+    return llvm_cast(e, LLVM_ZEXT, llvm_op(e, op, a, llvm_word(e, b)), e->i64);
 }
 
 /* Index of point `at` along each of the folded or kept dimensions; at is below `count`. */
@@ -162,7 +159,7 @@ static void emit_map(gpu_function *g, size_t number)
     cbx__gpu_emit_first_places(g, first);
     cbx__gpu_emit_move_streams(g, g->thread, false, first);
     cbx__gpu_emit_element(g);
-    g->e.c->BuildBr(g->e.builder, g->exit);
+    llvm_jump(&g->e, g->exit);
 }
 
 /* ---- modules ---- */

@@ -15,17 +15,11 @@ typedef struct leaf_fold {
     LLVMValueRef next_sums[SUMS], next_rest;
 } leaf_fold;
 
-static LLVMValueRef number_f64(const gpu_function *g, double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return g->e.c->ConstBitCast(g->e.c->ConstInt(g->e.i64, bits, 0), g->e.types[CBX_F64]);
-}
+static LLVMValueRef minus_zero(const gpu_function *g) { return cbx__llvm_number(&g->e, CBX_F64, UINT64_C(1) << 63); }
 
 static LLVMValueRef beginning(const gpu_function *g, const cbx__nest_fold *f)
 {
-    const cbx__held h = cbx__fold_beginning(f);
-    return f->wide == CBX_F64 ? number_f64(g, h.f) : g->e.c->ConstInt(g->e.types[f->wide], h.u, 0);
+    return cbx__llvm_number(&g->e, f->wide, cbx__fold_beginning(f).u);
 }
 
 /* Whether the first of two extremes of floats is taken. */
@@ -33,10 +27,9 @@ LLVMValueRef cbx__gpu_emit_keeps_first(const gpu_function *g, const cbx__nest_fo
 {
     const llvm_emission *e = &g->e;
     LLVMValueRef other = f->skips_nan ? x : t;
-    LLVMValueRef keeps = e->c->BuildFCmp(e->builder, f->prim == CBX_PRIM_REDUCE_MAX ? LLVM_REAL_OGE : LLVM_REAL_OLE, t,
-                                         x, "");
+    LLVMValueRef keeps = llvm_compare_floats(e, f->prim == CBX_PRIM_REDUCE_MAX ? LLVM_REAL_OGE : LLVM_REAL_OLE, t, x);
 
-    return llvm_op(e, LLVM_OR, keeps, e->c->BuildFCmp(e->builder, LLVM_REAL_UNE, other, other, ""));
+    return llvm_op(e, LLVM_OR, keeps, llvm_compare_floats(e, LLVM_REAL_UNE, other, other));
 }
 
 /* As cbx__fold_joined; of sums in the tree the sum. */
@@ -53,62 +46,56 @@ LLVMValueRef cbx__gpu_emit_joined(const gpu_function *g, const cbx__nest_fold *f
     case CBX_PRIM_ALL: return llvm_op(e, LLVM_AND, t, x);
     default: break;
     }
-    if (flt) return e->c->BuildSelect(e->builder, cbx__gpu_emit_keeps_first(g, f, t, x), t, x, "");
+    if (flt) return llvm_select(e, cbx__gpu_emit_keeps_first(g, f, t, x), t, x);
     keeps = llvm_compare(e,
                          f->wide == CBX_I64 ? max ? LLVM_INT_SGE : LLVM_INT_SLE
                          : max              ? LLVM_INT_UGE
                                             : LLVM_INT_ULE,
                          t, x);
-    return e->c->BuildSelect(e->builder, keeps, t, x, "");
+    return llvm_select(e, keeps, t, x);
 }
 
 /* The numbers of leaves are kept as 64 bits. */
 static LLVMValueRef leaf_address(const gpu_function *g, size_t fold, LLVMValueRef leaf)
 {
     LLVMValueRef at = llvm_op(&g->e, LLVM_ADD, leaf, llvm_int(&g->e, (int64_t)(fold * g->tree.leaves)));
-    return g->e.c->BuildGEP2(g->e.builder, g->e.i64, g->parameters[cbx__gpu_parameters(g->nest) - 2], &at, 1, "");
+    return llvm_item(&g->e, g->e.i64, g->parameters[cbx__gpu_parameters(g->nest) - 2], at);
 }
 
 LLVMValueRef cbx__gpu_emit_to_bits(const gpu_function *g, cbx_dtype t, LLVMValueRef v)
 {
     const llvm_emission *e = &g->e;
-    if (t == CBX_F64) return e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->i64, "");
-    return t == CBX_BOOL ? e->c->BuildCast(e->builder, LLVM_ZEXT, v, e->i64, "") : v;
+    if (t == CBX_F64) return llvm_cast(e, LLVM_BITCAST, v, e->i64);
+    return t == CBX_BOOL ? llvm_cast(e, LLVM_ZEXT, v, e->i64) : v;
 }
 
 LLVMValueRef cbx__gpu_emit_from_bits(const gpu_function *g, cbx_dtype t, LLVMValueRef v)
 {
     const llvm_emission *e = &g->e;
-    if (t == CBX_F64) return e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->types[t], "");
+    if (t == CBX_F64) return llvm_cast(e, LLVM_BITCAST, v, e->types[t]);
     return t == CBX_BOOL ? llvm_compare(e, LLVM_INT_NE, v, llvm_int(e, 0)) : v;
 }
 
 void cbx__gpu_emit_store_leaf(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef v)
 {
     v = cbx__gpu_emit_to_bits(g, g->nest->folds[fold].wide, v);
-    g->e.c->SetAlignment(g->e.c->BuildStore(g->e.builder, v, leaf_address(g, fold, leaf)), 8);
-}
-
-static LLVMValueRef load_leaf(const gpu_function *g, size_t fold, LLVMValueRef leaf)
-{
-    LLVMValueRef v = g->e.c->BuildLoad2(g->e.builder, g->e.i64, leaf_address(g, fold, leaf), "");
-
-    g->e.c->SetAlignment(v, 8);
-    return cbx__gpu_emit_from_bits(g, g->nest->folds[fold].wide, v);
+    cbx__llvm_put(&g->e, v, leaf_address(g, fold, leaf), 8);
 }
 
 /* A number that changes nothing it is joined with. */
 LLVMValueRef cbx__gpu_emit_identity(const gpu_function *g, const cbx__nest_fold *f)
 {
-    return cbx__in_tree(f) ? number_f64(g, -0.0) : beginning(g, f);
+    return cbx__in_tree(f) ? minus_zero(g) : beginning(g, f);
 }
 
 /* Leaf number `leaf` where it is to be read, else the identity; `near` is a leaf that can be read. */
 static LLVMValueRef load_if(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef is, LLVMValueRef near)
 {
     const llvm_emission *e = &g->e;
-    LLVMValueRef v = load_leaf(g, fold, e->c->BuildSelect(e->builder, is, leaf, near, ""));
-    return e->c->BuildSelect(e->builder, is, v, cbx__gpu_emit_identity(g, &g->nest->folds[fold]), "");
+    const cbx__nest_fold *f = &g->nest->folds[fold];
+    LLVMValueRef v = cbx__llvm_load(e, e->i64, leaf_address(g, fold, llvm_select(e, is, leaf, near)), 8);
+
+    return llvm_select(e, is, cbx__gpu_emit_from_bits(g, f->wide, v), cbx__gpu_emit_identity(g, f));
 }
 
 /* Elements of a leaf: first and how many, from the path to it, a bit a level. */
@@ -121,15 +108,15 @@ static void leaf_extent(const gpu_function *g, LLVMValueRef chunk, LLVMValueRef 
     LLVMValueRef is_last = llvm_compare(e, LLVM_INT_EQ, chunk, llvm_int(e, (int64_t)t->chunks - 1));
 
     *pos = llvm_op(e, LLVM_MUL, chunk, llvm_int(e, (int64_t)t->chunk));
-    *count = e->c->BuildSelect(e->builder, is_last, last, llvm_int(e, (int64_t)t->chunk), "");
+    *count = llvm_select(e, is_last, last, llvm_int(e, (int64_t)t->chunk));
     for (unsigned level = t->levels; level-- > 0;) {
         LLVMValueRef half = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_LSHR, *count, llvm_int(e, 1)), llvm_int(e, -8));
         LLVMValueRef is_leaf = llvm_compare(e, LLVM_INT_ULE, *count, llvm_int(e, CBX__LEAF));
-        LLVMValueRef left = e->c->BuildSelect(e->builder, is_leaf, *count, half, "");
+        LLVMValueRef left = llvm_select(e, is_leaf, *count, half);
         LLVMValueRef bit = llvm_op(e, LLVM_AND, node, llvm_int(e, INT64_C(1) << level));
         LLVMValueRef right = llvm_compare(e, LLVM_INT_NE, bit, llvm_int(e, 0));
-        *pos = llvm_op(e, LLVM_ADD, *pos, e->c->BuildSelect(e->builder, right, left, llvm_int(e, 0), ""));
-        *count = e->c->BuildSelect(e->builder, right, llvm_op(e, LLVM_SUB, *count, left), left, "");
+        *pos = llvm_op(e, LLVM_ADD, *pos, llvm_select(e, right, left, llvm_int(e, 0)));
+        *count = llvm_select(e, right, llvm_op(e, LLVM_SUB, *count, left), left);
     }
 }
 
@@ -156,29 +143,26 @@ static void add_element(gpu_function *g, leaf_fold *folds, LLVMValueRef i, LLVMV
         x[f] = g->values[n->kernel.streams.items[fold->stream].value];
         if (!cbx__in_tree(fold)) folds[f].held = cbx__gpu_emit_joined(g, fold, folds[f].held, x[f]);
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, i, whole), eights, rest);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_ULT, i, whole), eights, rest);
     llvm_enter(e, eights);
     for (size_t f = 0; f < n->nfolds; f++)
         if (cbx__in_tree(&n->folds[f])) sum[f] = llvm_op(e, LLVM_FADD, folds[f].sums[0], x[f]);
-    e->c->BuildBr(e->builder, next);
+    llvm_jump(e, next);
     llvm_enter(e, rest);
     for (size_t f = 0; f < n->nfolds; f++) {
         if (!cbx__in_tree(&n->folds[f])) continue;
-        LLVMValueRef before = e->c->BuildSelect(e->builder, behind, joined_sums(g, folds[f].sums), folds[f].rest, "");
+        LLVMValueRef before = llvm_select(e, behind, joined_sums(g, folds[f].sums), folds[f].rest);
         x[f] = llvm_op(e, LLVM_FADD, before, x[f]);
     }
-    e->c->BuildBr(e->builder, next);
-    llvm_enter(e, next);
+    llvm_go(e, next);
     for (size_t f = 0; f < n->nfolds; f++) {
         leaf_fold *l = &folds[f];
         if (!cbx__in_tree(&n->folds[f])) continue;
         for (int k = 0; k < SUMS; k++) { /* each moves by one place, so that the next element's is the first */
-            l->next_sums[k] = llvm_phi(e, e->types[CBX_F64]);
-            llvm_incoming(e, l->next_sums[k], k + 1 < SUMS ? l->sums[k + 1] : sum[f], eights);
+            l->next_sums[k] = llvm_phi(e, e->types[CBX_F64], k + 1 < SUMS ? l->sums[k + 1] : sum[f], eights);
             llvm_incoming(e, l->next_sums[k], l->sums[k], rest);
         }
-        l->next_rest = llvm_phi(e, e->types[CBX_F64]);
-        llvm_incoming(e, l->next_rest, l->rest, eights);
+        l->next_rest = llvm_phi(e, e->types[CBX_F64], l->rest, eights);
         llvm_incoming(e, l->next_rest, x[f], rest);
     }
 }
@@ -189,32 +173,28 @@ static void fold_leaf(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLV
 {
     const llvm_emission *e = &g->e;
     const cbx__nest *n = g->nest;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "head"),
-                      work = llvm_block(e, "element"), done = llvm_block(e, "done"), last;
+    LLVMBasicBlockRef before = llvm_here(e), head = llvm_block(e, "head"), work = llvm_block(e, "element"),
+                      done = llvm_block(e, "done"), last;
     LLVMValueRef whole = llvm_op(e, LLVM_AND, count, llvm_int(e, -SUMS)), i, held[CBX__MAX_STREAMS];
 
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    i = llvm_phi(e, e->i64);
-    llvm_incoming(e, i, llvm_int(e, 0), before);
+    llvm_go(e, head);
+    i = llvm_phi(e, e->i64, llvm_int(e, 0), before);
     for (size_t f = 0; f < n->nfolds; f++) {
         const bool in_tree = cbx__in_tree(&n->folds[f]);
         for (int k = 0; in_tree && k <= SUMS; k++) {
             LLVMValueRef *at = k < SUMS ? &folds[f].sums[k] : &folds[f].rest;
-            *at = llvm_phi(e, e->types[CBX_F64]);
-            llvm_incoming(e, *at, number_f64(g, -0.0), before);
+            *at = llvm_phi(e, e->types[CBX_F64], minus_zero(g), before);
         }
         if (in_tree) continue;
-        held[f] = folds[f].held = llvm_phi(e, e->types[n->folds[f].wide]);
-        llvm_incoming(e, held[f], beginning(g, &n->folds[f]), before);
+        held[f] = folds[f].held = llvm_phi(e, e->types[n->folds[f].wide], beginning(g, &n->folds[f]), before);
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, i, count), work, done);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_ULT, i, count), work, done);
 
     llvm_enter(e, work);
     cbx__gpu_emit_move_streams(g, llvm_op(e, LLVM_ADD, pos, i), true, base);
     cbx__gpu_emit_element(g);
     add_element(g, folds, i, whole);
-    last = e->c->GetInsertBlock(e->builder);
+    last = llvm_here(e);
     llvm_incoming(e, i, llvm_op(e, LLVM_ADD, i, llvm_int(e, 1)), last);
     for (size_t f = 0; f < n->nfolds; f++) {
         const bool in_tree = cbx__in_tree(&n->folds[f]);
@@ -224,17 +204,17 @@ static void fold_leaf(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLV
         else
             llvm_incoming(e, held[f], folds[f].held, last);
     }
-    e->c->BuildBr(e->builder, head);
+    llvm_jump(e, head);
 
     llvm_enter(e, done);
     for (size_t f = 0; f < n->nfolds; f++) {
         LLVMValueRef v = held[f];
         if (cbx__in_tree(&n->folds[f]))
-            v = e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_EQ, whole, count), joined_sums(g, folds[f].sums),
-                                  folds[f].rest, "");
+            v = llvm_select(e, llvm_compare(e, LLVM_INT_EQ, whole, count), joined_sums(g, folds[f].sums),
+                            folds[f].rest);
         cbx__gpu_emit_store_leaf(g, f, leaf, v);
     }
-    e->c->BuildBr(e->builder, g->exit);
+    llvm_jump(e, g->exit);
 }
 
 static void emit_leaves(gpu_function *g, size_t number)
@@ -292,7 +272,7 @@ static void emit_join(gpu_function *g, size_t number)
             for (size_t k = 0; k < n; k++) v[k] = cbx__gpu_emit_joined(g, &g->nest->folds[f], v[2 * k], v[2 * k + 1]);
         cbx__gpu_emit_store_leaf(g, f, leaf, v[0]);
     }
-    e->c->BuildBr(e->builder, g->exit);
+    llvm_jump(e, g->exit);
 }
 
 static void store_result(gpu_function *g, size_t fold, LLVMValueRef v, LLVMValueRef *index)
@@ -301,10 +281,11 @@ static void store_result(gpu_function *g, size_t fold, LLVMValueRef v, LLVMValue
     const cbx__nest_fold *f = &g->nest->folds[fold];
     const cbx__kinstr convert = { .op = CBX__K_CAST, .dtype = (uint8_t)f->to };
     LLVMValueRef to = llvm_at(e, g->parameters[g->nest->kernel.streams.n + fold],
-                              cbx__gpu_emit_moved_by(g, &f->result, false, index));
+                              cbx__gpu_emit_moved_by(g, &f->result, false, index)),
+                 in[3] = { v };
 
-    v = cbx__llvm_to_memory(e, f->to, cbx__llvm_instruction(e, 1, &convert, f->wide, v, NULL, NULL), 1);
-    e->c->SetAlignment(e->c->BuildStore(e->builder, v, to), (unsigned)cbx__dtype_size(f->to));
+    v = cbx__llvm_to_memory(e, f->to, cbx__llvm_instruction(e, 1, &convert, f->wide, in), 1);
+    cbx__llvm_put(e, v, to, cbx__dtype_size(f->to));
 }
 
 /* The first node of each chunk, in order, several loads at a time. */
@@ -318,21 +299,18 @@ static void emit_finish(gpu_function *g, size_t number)
     LLVMValueRef index[CBX_MAX_RANK] = { 0 }, held[CBX__MAX_STREAMS], x[CBX__GPU_JOINED], first, chunk;
 
     cbx__gpu_emit_open_function(g, "finish", number, llvm_int(e, (int64_t)t->results));
-    before = e->c->GetInsertBlock(e->builder);
+    before = llvm_here(e);
     head = llvm_block(e, "head");
     work = llvm_block(e, "chunk");
     done = llvm_block(e, "done");
     first = t->inner == 1 ? llvm_op(e, LLVM_MUL, g->thread, llvm_int(e, (int64_t)t->nodes)) : g->thread;
     cbx__gpu_emit_indices_of(g, g->thread, t->results, false, index);
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    chunk = llvm_phi(e, e->i64);
-    llvm_incoming(e, chunk, llvm_int(e, 0), before);
+    llvm_go(e, head);
+    chunk = llvm_phi(e, e->i64, llvm_int(e, 0), before);
     for (size_t f = 0; f < n->nfolds; f++) {
-        held[f] = llvm_phi(e, e->types[n->folds[f].wide]);
-        llvm_incoming(e, held[f], beginning(g, &n->folds[f]), before);
+        held[f] = llvm_phi(e, e->types[n->folds[f].wide], beginning(g, &n->folds[f]), before);
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, chunk, llvm_int(e, (int64_t)t->chunks)), work, done);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_ULT, chunk, llvm_int(e, (int64_t)t->chunks)), work, done);
     llvm_enter(e, work);
     LLVMValueRef step = llvm_int(e, (int64_t)(t->results * t->nodes));
     for (size_t f = 0; f < n->nfolds; f++) {
@@ -346,10 +324,10 @@ static void emit_finish(gpu_function *g, size_t number)
         llvm_incoming(e, held[f], v, work);
     }
     llvm_incoming(e, chunk, llvm_op(e, LLVM_ADD, chunk, llvm_int(e, (int64_t)(at_once ? at_once : 1))), work);
-    e->c->BuildBr(e->builder, head);
+    llvm_jump(e, head);
     llvm_enter(e, done);
     for (size_t f = 0; f < n->nfolds; f++) store_result(g, f, held[f], index);
-    e->c->BuildBr(e->builder, g->exit);
+    llvm_jump(e, g->exit);
 }
 
 void cbx__gpu_emit_folds(gpu_function *g, size_t number, LLVMValueRef *functions)

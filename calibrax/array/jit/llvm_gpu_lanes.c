@@ -28,15 +28,15 @@ static void add_to_lane(gpu_function *g, lane *l, const cbx__nest_fold *f, LLVMV
     if (cbx__in_tree(f)) {
         LLVMValueRef summed = llvm_op(e, LLVM_AND, is, llvm_compare(e, LLVM_INT_ULT, i, whole));
         LLVMValueRef behind = llvm_op(e, LLVM_AND, is, llvm_compare(e, LLVM_INT_UGE, i, whole));
-        l->value = c->BuildSelect(e->builder, summed, llvm_op(e, LLVM_FADD, l->value, x), l->value, "");
-        l->tail = c->BuildSelect(e->builder, behind, x, l->tail, "");
+        l->value = llvm_select(e, summed, llvm_op(e, LLVM_FADD, l->value, x), l->value);
+        l->tail = llvm_select(e, behind, x, l->tail);
     } else if (has_place(f)) {
         LLVMValueRef none = c->ConstInt(e->types[CBX_BOOL], 1, 0);
-        LLVMValueRef keeps = c->BuildSelect(e->builder, is, cbx__gpu_emit_keeps_first(g, f, l->value, x), none, "");
-        l->value = c->BuildSelect(e->builder, keeps, l->value, x, "");
-        l->at = c->BuildSelect(e->builder, keeps, l->at, i, "");
+        LLVMValueRef keeps = llvm_select(e, is, cbx__gpu_emit_keeps_first(g, f, l->value, x), none);
+        l->value = llvm_select(e, keeps, l->value, x);
+        l->at = llvm_select(e, keeps, l->at, i);
     } else {
-        l->value = c->BuildSelect(e->builder, is, cbx__gpu_emit_joined(g, f, l->value, x), l->value, "");
+        l->value = llvm_select(e, is, cbx__gpu_emit_joined(g, f, l->value, x), l->value);
     }
 }
 
@@ -47,35 +47,31 @@ static void walk_lane(gpu_function *g, LLVMValueRef first, LLVMValueRef pos, LLV
     const llvm_emission *e = &g->e;
     const cbx__nest *n = g->nest;
     const unsigned at_once = n->kernel.instr.n <= 16 ? 4 : n->kernel.instr.n <= 48 ? 2 : 1;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "head"),
-                      work = llvm_block(e, "elements"), done = llvm_block(e, "done"), last;
+    LLVMBasicBlockRef before = llvm_here(e), head = llvm_block(e, "head"), work = llvm_block(e, "elements"),
+                      done = llvm_block(e, "done"), last;
     LLVMValueRef begin, x[CBX__MAX_STREAMS];
     lane *l = lanes, was[CBX__MAX_STREAMS];
 
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    begin = llvm_phi(e, e->i64);
-    llvm_incoming(e, begin, first, before);
+    llvm_go(e, head);
+    begin = llvm_phi(e, e->i64, first, before);
     for (size_t f = 0; f < n->nfolds; f++) {
-        const cbx__nest_fold *fold = &n->folds[f];
-        was[f] = (lane){ llvm_phi(e, e->types[fold->wide]), llvm_phi(e, e->types[fold->wide]), llvm_phi(e, e->i64) };
-        llvm_incoming(e, was[f].value, cbx__gpu_emit_identity(g, fold), before);
-        llvm_incoming(e, was[f].tail, cbx__gpu_emit_identity(g, fold), before);
-        llvm_incoming(e, was[f].at, llvm_int(e, INT64_MAX), before);
-        l[f] = was[f];
+        LLVMValueRef none = cbx__gpu_emit_identity(g, &n->folds[f]);
+        LLVMTypeRef type = e->types[n->folds[f].wide];
+        l[f] = was[f] = (lane){ llvm_phi(e, type, none, before), llvm_phi(e, type, none, before),
+                                llvm_phi(e, e->i64, llvm_int(e, INT64_MAX), before) };
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, begin, count), work, done);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_ULT, begin, count), work, done);
     llvm_enter(e, work);
     for (unsigned u = 0; u < at_once; u++) {
         LLVMValueRef i = u ? llvm_op(e, LLVM_ADD, begin, llvm_int(e, u * SUMS)) : begin;
         LLVMValueRef is = llvm_compare(e, LLVM_INT_ULT, i, count);
-        LLVMValueRef readable = u ? e->c->BuildSelect(e->builder, is, i, begin, "") : begin;
+        LLVMValueRef readable = u ? llvm_select(e, is, i, begin) : begin;
         cbx__gpu_emit_move_streams(g, llvm_op(e, LLVM_ADD, pos, readable), true, base);
         cbx__gpu_emit_element(g);
         for (size_t f = 0; f < n->nfolds; f++) x[f] = g->values[n->kernel.streams.items[n->folds[f].stream].value];
         for (size_t f = 0; f < n->nfolds; f++) add_to_lane(g, &l[f], &n->folds[f], x[f], i, is, whole);
     }
-    last = e->c->GetInsertBlock(e->builder);
+    last = llvm_here(e);
     llvm_incoming(e, begin, llvm_op(e, LLVM_ADD, begin, llvm_int(e, at_once * SUMS)), last);
     for (size_t f = 0; f < n->nfolds; f++) {
         llvm_incoming(e, was[f].value, l[f].value, last);
@@ -83,7 +79,7 @@ static void walk_lane(gpu_function *g, LLVMValueRef first, LLVMValueRef pos, LLV
         llvm_incoming(e, was[f].at, l[f].at, last);
         l[f] = was[f];
     }
-    e->c->BuildBr(e->builder, head);
+    llvm_jump(e, head);
     llvm_enter(e, done);
 }
 
@@ -93,13 +89,13 @@ static LLVMValueRef shuffled(const gpu_function *g, const char *how, LLVMValueRe
     const llvm_emission *e = &g->e;
     LLVMValueRef group = cbx__llvm_intrinsic(e, "llvm.nvvm.read.ptx.sreg.laneid", 0, NULL, 0, NULL), part[2];
 
-    group = llvm_op(e, LLVM_AND, group, e->c->ConstInt(e->i32, 24, 0));
-    group = llvm_op(e, LLVM_SHL, e->c->ConstInt(e->i32, 0xff, 0), group); /* the threads that take part */
+    group = llvm_op(e, LLVM_AND, group, llvm_word(e, 24));
+    group = llvm_op(e, LLVM_SHL, llvm_word(e, 0xff), group); /* the threads that take part */
     for (int k = 0; k < 2; k++) {
         LLVMValueRef half = k ? llvm_op(e, LLVM_LSHR, v, llvm_int(e, 32)) : v;
-        LLVMValueRef args[] = { group, e->c->BuildCast(e->builder, LLVM_TRUNC, half, e->i32, ""),
-                                e->c->ConstInt(e->i32, (uint64_t)by, 0), e->c->ConstInt(e->i32, 0x181f, 0) };
-        part[k] = e->c->BuildCast(e->builder, LLVM_ZEXT, cbx__llvm_intrinsic(e, how, 0, NULL, 4, args), e->i64, "");
+        LLVMValueRef args[] = { group, llvm_cast(e, LLVM_TRUNC, half, e->i32), llvm_word(e, (uint64_t)by),
+                                llvm_word(e, 0x181f) };
+        part[k] = llvm_cast(e, LLVM_ZEXT, cbx__llvm_intrinsic(e, how, 0, NULL, 4, args), e->i64);
     }
     return llvm_op(e, LLVM_OR, part[0], llvm_op(e, LLVM_SHL, part[1], llvm_int(e, 32)));
 }
@@ -130,13 +126,13 @@ static void join_pair(gpu_function *g, const cbx__nest_fold *f, LLVMValueRef *va
         return;
     }
     LLVMValueRef first = llvm_compare(e, LLVM_INT_ULE, *at, there);
-    LLVMValueRef t = e->c->BuildSelect(e->builder, first, *value, other, "");
-    LLVMValueRef x = e->c->BuildSelect(e->builder, first, other, *value, "");
-    LLVMValueRef t_at = e->c->BuildSelect(e->builder, first, *at, there, "");
-    LLVMValueRef x_at = e->c->BuildSelect(e->builder, first, there, *at, "");
+    LLVMValueRef t = llvm_select(e, first, *value, other);
+    LLVMValueRef x = llvm_select(e, first, other, *value);
+    LLVMValueRef t_at = llvm_select(e, first, *at, there);
+    LLVMValueRef x_at = llvm_select(e, first, there, *at);
     LLVMValueRef keeps = cbx__gpu_emit_keeps_first(g, f, t, x);
-    *value = e->c->BuildSelect(e->builder, keeps, t, x, "");
-    *at = e->c->BuildSelect(e->builder, keeps, t_at, x_at, "");
+    *value = llvm_select(e, keeps, t, x);
+    *at = llvm_select(e, keeps, t_at, x_at);
 }
 
 /* The 8 sums as the tree joins them; then the elements behind them, one after the other. */
@@ -155,19 +151,16 @@ static LLVMValueRef joined_lanes(gpu_function *g, const cbx__nest_fold *f, const
                       has_place(f) ? of_other(g, CBX_I64, places, k, by) : NULL);
     }
     if (!cbx__in_tree(f)) return v[0];
-    LLVMBasicBlockRef here = e->c->GetInsertBlock(e->builder), some = llvm_block(e, "tail"),
-                      next = llvm_block(e, "next");
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_NE, ntail, llvm_int(e, 0)), some, next);
+    LLVMBasicBlockRef here = llvm_here(e), some = llvm_block(e, "tail"), next = llvm_block(e, "next");
+    llvm_branch(e, llvm_compare(e, LLVM_INT_NE, ntail, llvm_int(e, 0)), some, next);
     llvm_enter(e, some);
     with = v[0];
     for (int k = 0; k < SUMS - 1; k++) {
         LLVMValueRef longer = llvm_op(e, LLVM_FADD, with, of_thread(g, f->wide, tail, k));
-        with = e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_ULT, llvm_int(e, k), ntail), longer, with, "");
+        with = llvm_select(e, llvm_compare(e, LLVM_INT_ULT, llvm_int(e, k), ntail), longer, with);
     }
-    e->c->BuildBr(e->builder, next);
-    llvm_enter(e, next);
-    sum = llvm_phi(e, e->types[CBX_F64]);
-    llvm_incoming(e, sum, v[0], here);
+    llvm_go(e, next);
+    sum = llvm_phi(e, e->types[CBX_F64], v[0], here);
     llvm_incoming(e, sum, with, some);
     return sum;
 }
@@ -190,8 +183,8 @@ void cbx__gpu_emit_fold_lanes(gpu_function *g, LLVMValueRef pos, LLVMValueRef co
     LLVMBasicBlockRef store = llvm_block(e, "store");
     LLVMValueRef stores = g->host ? e->c->ConstInt(e->types[CBX_BOOL], 1, 0)
                                   : llvm_compare(e, LLVM_INT_EQ, own, llvm_int(e, 0));
-    e->c->BuildCondBr(e->builder, stores, store, g->exit);
+    llvm_branch(e, stores, store, g->exit);
     llvm_enter(e, store);
     for (size_t f = 0; f < nfolds; f++) cbx__gpu_emit_store_leaf(g, f, leaf, v[f]);
-    e->c->BuildBr(e->builder, g->exit);
+    llvm_jump(e, g->exit);
 }

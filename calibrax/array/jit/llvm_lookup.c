@@ -41,7 +41,7 @@ LLVMValueRef cbx__llvm_lookup(const llvm_emission *e, unsigned lanes, const cbx_
         return NULL;
     for (uint64_t j = 0, bits; j < NUMBERS; j++) {
         if (!chosen(instr, i, j, &index, &bits)) return NULL;
-        numbers[j] = c->ConstBitCast(c->ConstInt(e->i64, bits, 0), e->types[CBX_F64]);
+        numbers[j] = cbx__llvm_number(e, CBX_F64, bits);
     }
     table = c->ConstVector(numbers, NUMBERS);
     if (index == CBX__NO_KID) return NULL;

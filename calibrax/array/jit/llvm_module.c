@@ -90,8 +90,7 @@ static void choose_lanes(llvm_emission *e, uint32_t *last)
 
 static LLVMValueRef number(const llvm_emission *e, LLVMValueRef array, size_t i, LLVMTypeRef type)
 {
-    LLVMValueRef at = llvm_int(e, (int64_t)i);
-    return e->c->BuildLoad2(e->builder, type, e->c->BuildGEP2(e->builder, e->i64, array, &at, 1, ""), "");
+    return e->c->BuildLoad2(e->builder, type, llvm_item(e, e->i64, array, llvm_int(e, (int64_t)i)), "");
 }
 
 /* Memory that loops read and write. */
@@ -102,11 +101,9 @@ static void make_slots(llvm_emission *e)
     e->slot_pointers = e->c->BuildAlloca(e->builder, e->c->ArrayType2(e->pointer, 3), "pointers");
     e->slot_steps = e->c->BuildAlloca(e->builder, e->c->ArrayType2(e->i64, 3), "steps");
     for (int i = 0; i < 3; i++) {
-        LLVMValueRef at = llvm_int(e, i);
         e->slots[i] = e->c->BuildAlloca(e->builder, slot, "slot");
         e->c->SetAlignment(e->slots[i], 64);
-        e->c->BuildStore(e->builder, e->slots[i],
-                         e->c->BuildGEP2(e->builder, e->pointer, e->slot_pointers, &at, 1, ""));
+        e->c->BuildStore(e->builder, e->slots[i], llvm_item(e, e->pointer, e->slot_pointers, llvm_int(e, i)));
     }
 }
 
@@ -152,8 +149,8 @@ void cbx__llvm_load_scalars(llvm_emission *e)
         const cbx__kstream *t = &e->kernel->streams.items[k];
         llvm_stream *s = &e->streams[k];
         if (t->kind != CBX__STREAM_SCALAR) continue;
-        s->scalar = e->c->BuildLoad2(e->builder, cbx__llvm_memory_type(e, (cbx_dtype)t->dtype), s->base, "");
-        e->c->SetAlignment(s->scalar, (unsigned)cbx__dtype_size((cbx_dtype)t->dtype));
+        s->scalar = cbx__llvm_load(e, cbx__llvm_memory_type(e, (cbx_dtype)t->dtype), s->base,
+                                   cbx__dtype_size((cbx_dtype)t->dtype));
         s->splat = cbx__llvm_splat(e, s->scalar, e->native);
     }
 }
@@ -168,7 +165,7 @@ static size_t first_nontemporal(const cbx__kernel *k)
 
 static LLVMValueRef address(const llvm_emission *e, size_t k)
 {
-    return e->c->BuildCast(e->builder, LLVM_PTRTOINT, e->streams[k].base, e->i64, "");
+    return llvm_cast(e, LLVM_PTRTOINT, e->streams[k].base, e->i64);
 }
 
 /* Elements in front of the first whole vector of output o, at most n. */
@@ -180,7 +177,7 @@ static LLVMValueRef elements_before(const llvm_emission *e, size_t o, LLVMValueR
                                  llvm_int(e, e->target->vector_bytes - 1));
     LLVMValueRef before = llvm_op(e, LLVM_LSHR, bytes, llvm_int(e, __builtin_ctzll(size)));
 
-    return e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_ULT, before, n), before, n, "");
+    return llvm_select(e, llvm_compare(e, LLVM_INT_ULT, before, n), before, n);
 }
 
 /* Whether element i of all outputs that go past the caches begins a whole vector. */
@@ -219,41 +216,38 @@ static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
     left = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, r->n, r->wide_from), llvm_int(e, -(int64_t)e->wide));
     stop = llvm_op(e, LLVM_ADD, r->wide_from, left);
     if (r->nontemporal) aligned = all_aligned(e, r->wide_from);
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, left, llvm_int(e, 0)), r->wide, r->rest);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SGT, left, llvm_int(e, 0)), r->wide, r->rest);
 
     llvm_enter(e, r->wide);
-    i = llvm_phi(e, e->i64);
-    llvm_incoming(e, i, r->wide_from, r->wide_head);
+    i = llvm_phi(e, e->i64, r->wide_from, r->wide_head);
     body.i = i;
     cbx__llvm_body(e, &body);
     if (r->nontemporal) {
         LLVMBasicBlockRef past = llvm_block(e, "past"), cached = llvm_block(e, "cached"),
                           stored = llvm_block(e, "stored");
-        e->c->BuildCondBr(e->builder, aligned, past, cached);
+        llvm_branch(e, aligned, past, cached);
         llvm_enter(e, cached);
         cbx__llvm_store(e, &body, false, false);
-        e->c->BuildBr(e->builder, stored);
+        llvm_jump(e, stored);
         llvm_enter(e, past);
         cbx__llvm_store(e, &body, true, false);
-        e->c->BuildBr(e->builder, stored);
-        llvm_enter(e, stored);
+        llvm_go(e, stored);
     } else {
         cbx__llvm_store(e, &body, false, false);
     }
     next = llvm_op(e, LLVM_ADD, i, llvm_int(e, e->wide));
-    llvm_incoming(e, i, next, e->c->GetInsertBlock(e->builder));
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
+    llvm_incoming(e, i, next, llvm_here(e));
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
     llvm_incoming(e, r->rest_from, r->wide_from, r->wide_head);
-    llvm_incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
+    llvm_incoming(e, r->rest_from, next, llvm_here(e));
 }
 
 void cbx__llvm_set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end)
 {
     LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, end, body->i), some;
 
-    body->count = e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
-    some = e->lane_type == e->i64 ? body->count
-                                  : e->c->BuildCast(e->builder, LLVM_TRUNC, body->count, e->lane_type, "");
+    body->count = llvm_select(e, llvm_compare(e, LLVM_INT_SLT, left, lanes), left, lanes);
+    some = e->lane_type == e->i64 ? body->count : llvm_cast(e, LLVM_TRUNC, body->count, e->lane_type);
     body->mask = llvm_compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
                               cbx__llvm_splat(e, some, e->narrow));
 }
@@ -269,9 +263,9 @@ static void emit_narrow(llvm_emission *e, row *r, LLVMValueRef *values)
     cbx__llvm_body(e, &body);
     cbx__llvm_store(e, &body, false, false);
     next = llvm_op(e, LLVM_ADD, r->narrow_from, llvm_int(e, e->narrow));
-    llvm_incoming(e, r->narrow_from, next, e->c->GetInsertBlock(e->builder));
-    llvm_incoming(e, r->narrow_to, r->narrow_to, e->c->GetInsertBlock(e->builder));
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, r->narrow_to), r->narrow, r->narrow_end);
+    llvm_incoming(e, r->narrow_from, next, llvm_here(e));
+    llvm_incoming(e, r->narrow_to, r->narrow_to, llvm_here(e));
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, next, r->narrow_to), r->narrow, r->narrow_end);
 }
 
 /* One row; the builder is at its beginning, and in block end afterwards. */
@@ -289,22 +283,21 @@ static void emit_row(llvm_emission *e, row *r, LLVMValueRef *values)
     r->end = llvm_block(e, "row_end");
     if (r->nontemporal) {
         before = elements_before(e, past, r->n);
-        e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, before, llvm_int(e, 0)), r->narrow, r->wide_head);
+        llvm_branch(e, llvm_compare(e, LLVM_INT_SGT, before, llvm_int(e, 0)), r->narrow, r->wide_head);
     } else {
-        e->c->BuildBr(e->builder, r->wide_head);
+        llvm_jump(e, r->wide_head);
     }
 
     llvm_enter(e, r->narrow);
-    r->narrow_from = llvm_phi(e, e->i64);
-    r->narrow_to = llvm_phi(e, e->i64);
+    r->narrow_from = llvm_phi(e, e->i64, NULL, NULL);
+    r->narrow_to = llvm_phi(e, e->i64, NULL, NULL);
     llvm_enter(e, r->rest);
-    r->rest_from = llvm_phi(e, e->i64);
+    r->rest_from = llvm_phi(e, e->i64, NULL, NULL);
     llvm_incoming(e, r->narrow_from, r->rest_from, r->rest);
     llvm_incoming(e, r->narrow_to, r->n, r->rest);
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, r->rest_from, r->n), r->narrow, r->end);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, r->rest_from, r->n), r->narrow, r->end);
     llvm_enter(e, r->wide_head);
-    r->wide_from = llvm_phi(e, e->i64);
-    llvm_incoming(e, r->wide_from, llvm_int(e, 0), r->head);
+    r->wide_from = llvm_phi(e, e->i64, llvm_int(e, 0), r->head);
     emit_wide(e, r, values);
     if (r->nontemporal) {
         llvm_incoming(e, r->narrow_from, llvm_int(e, 0), r->head);
@@ -315,9 +308,9 @@ static void emit_row(llvm_emission *e, row *r, LLVMValueRef *values)
     llvm_enter(e, r->narrow_end);
     if (r->nontemporal) {
         llvm_incoming(e, r->wide_from, r->narrow_to, r->narrow_end);
-        e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, r->narrow_to, r->n), r->wide_head, r->end);
+        llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, r->narrow_to, r->n), r->wide_head, r->end);
     } else {
-        e->c->BuildBr(e->builder, r->end);
+        llvm_jump(e, r->end);
     }
     llvm_enter(e, r->end);
 }
@@ -333,14 +326,12 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     cbx__llvm_arguments(e, first);
     some = llvm_op(e, LLVM_AND, llvm_compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
                    llvm_compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
-    e->c->BuildCondBr(e->builder, some, r.head, exit);
+    llvm_branch(e, some, r.head, exit);
 
     llvm_enter(e, r.head);
-    j = llvm_phi(e, e->i64);
-    llvm_incoming(e, j, llvm_int(e, 0), entry);
+    j = llvm_phi(e, e->i64, llvm_int(e, 0), entry);
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
-        e->streams[k].base = llvm_phi(e, e->c->TypeOf(first[k]));
-        llvm_incoming(e, e->streams[k].base, first[k], entry);
+        e->streams[k].base = llvm_phi(e, e->c->TypeOf(first[k]), first[k], entry);
     }
     cbx__llvm_load_scalars(e);
     emit_row(e, &r, values);
@@ -349,7 +340,7 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
         llvm_incoming(e, e->streams[k].base, cbx__llvm_next_row(e, k), r.end);
     }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), r.head, exit);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLT, next, m), r.head, exit);
 
     llvm_enter(e, exit);
     if (r.nontemporal && e->target->fence) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
@@ -432,8 +423,8 @@ static void make_types(llvm_emission *e)
                                    3, 0);
     e->profile = c->GetMDKindIDInContext(e->context, "prof", 4);
     weights[0] = c->MDStringInContext2(e->context, "branch_weights", 14);
-    weights[1] = c->ValueAsMetadata(c->ConstInt(e->i32, 10000, 0));
-    weights[2] = c->ValueAsMetadata(c->ConstInt(e->i32, 1, 0));
+    weights[1] = c->ValueAsMetadata(llvm_word(e, 10000));
+    weights[2] = c->ValueAsMetadata(llvm_word(e, 1));
     e->rarely = c->MetadataAsValue(e->context, c->MDNodeInContext2(e->context, weights, 3));
 }
 

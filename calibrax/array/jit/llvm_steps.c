@@ -87,8 +87,7 @@ static LLVMValueRef load_rows(const llvm_emission *e, uint32_t stream)
     }
     v = e->c->GetPoison(llvm_vector(e, element, e->native));
     for (unsigned r = 0; r < e->native; r++, p = llvm_at(e, p, s->outer))
-        v = e->c->BuildInsertElement(e->builder, v, cbx__llvm_load(e, element, p, cbx__dtype_size(t)), llvm_int(e, r),
-                                     "");
+        v = llvm_with_lane(e, v, cbx__llvm_load(e, element, p, cbx__dtype_size(t)), r);
     return cbx__llvm_from_memory(e, t, v, e->native);
 }
 
@@ -101,7 +100,7 @@ static void store_rows(const llvm_emission *e, LLVMValueRef *values)
         if (k->final) continue;
         v = cbx__llvm_to_memory(e, t, values[k->value], e->native);
         for (unsigned r = 0; r < e->native; r++, p = llvm_at(e, p, e->streams[o].outer))
-            cbx__llvm_put(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, r), ""), p, cbx__dtype_size(t));
+            cbx__llvm_put(e, llvm_lane(e, v, r), p, cbx__dtype_size(t));
     }
 }
 
@@ -126,7 +125,7 @@ static void compute_part(llvm_emission *e, const uint8_t *parts, part which, LLV
 static LLVMValueRef number_of(const llvm_emission *e, const uint8_t *parts, cbx__kid i, unsigned r,
                               const LLVMValueRef *values, LLVMValueRef *one)
 {
-    if (parts[i] == EARLY && !one[i]) one[i] = e->c->BuildExtractElement(e->builder, values[i], llvm_int(e, r), "");
+    if (parts[i] == EARLY && !one[i]) one[i] = llvm_lane(e, values[i], r);
     return one[i];
 }
 
@@ -148,7 +147,7 @@ static void link_row(llvm_emission *e, const uint8_t *parts, unsigned r, LLVMVal
         else
             cbx__llvm_compute(e, &body, (cbx__kid)i);
         if (r == 0) values[i] = e->c->GetPoison(e->c->VectorType(e->types[x->dtype], e->native));
-        values[i] = e->c->BuildInsertElement(e->builder, values[i], one[i], llvm_int(e, r), "");
+        values[i] = llvm_with_lane(e, values[i], one[i], r);
     }
     for (size_t c = 0; c < k->carries.n; c++) next[c] = number_of(e, parts, k->carries.items[c].next, r, values, one);
     for (size_t c = 0; c < k->carries.n; c++) carry[c] = next[c];
@@ -168,40 +167,36 @@ LLVMValueRef cbx__llvm_steps(llvm_emission *e, const uint8_t *parts, LLVMValueRe
                              LLVMValueRef *carry)
 {
     const cbx__kernel *k = e->kernel;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "steps"),
-                      work = llvm_block(e, "step"), rest = llvm_block(e, "steps_end"), last;
+    LLVMBasicBlockRef before = llvm_here(e), head = llvm_block(e, "steps"), work = llvm_block(e, "step"),
+                      rest = llvm_block(e, "steps_end"), last;
     LLVMValueRef m = e->c->GetParam(e->function, 1), first[CBX__MAX_CARRIES], j, next;
 
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    j = llvm_phi(e, e->i64);
-    llvm_incoming(e, j, llvm_int(e, 0), before);
+    llvm_go(e, head);
+    j = llvm_phi(e, e->i64, llvm_int(e, 0), before);
     for (size_t s = 0; s < k->streams.n; s++) {
         LLVMValueRef base = e->streams[s].base;
-        e->streams[s].base = llvm_phi(e, e->c->TypeOf(base));
-        llvm_incoming(e, e->streams[s].base, base, before);
+        e->streams[s].base = llvm_phi(e, e->c->TypeOf(base), base, before);
     }
     for (size_t c = 0; c < k->carries.n; c++) {
-        first[c] = llvm_phi(e, e->c->TypeOf(carry[c]));
-        llvm_incoming(e, first[c], carry[c], before);
+        first[c] = llvm_phi(e, e->c->TypeOf(carry[c]), carry[c], before);
         carry[c] = first[c];
     }
     next = llvm_op(e, LLVM_ADD, j, llvm_int(e, e->native));
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLE, next, m), work, rest);
+    llvm_branch(e, llvm_compare(e, LLVM_INT_SLE, next, m), work, rest);
 
     llvm_enter(e, work);
     compute_part(e, parts, EARLY, values);
     for (unsigned r = 0; r < e->native; r++) link_row(e, parts, r, values, one, carry);
     compute_part(e, parts, LATE, values);
     store_rows(e, values);
-    last = e->c->GetInsertBlock(e->builder);
+    last = llvm_here(e);
     llvm_incoming(e, j, next, last);
     for (size_t s = 0; s < k->streams.n; s++) llvm_incoming(e, e->streams[s].base, moved_by(e, s, e->native), last);
     for (size_t c = 0; c < k->carries.n; c++) {
         llvm_incoming(e, first[c], carry[c], last);
         carry[c] = first[c];
     }
-    e->c->BuildBr(e->builder, head);
+    llvm_jump(e, head);
     llvm_enter(e, rest);
     return j;
 }

@@ -15,6 +15,14 @@ static bool is_signed(cbx_dtype t) { return t >= CBX_I8 && t <= CBX_I64; }
 
 LLVMTypeRef cbx__llvm_memory_type(const llvm_emission *e, cbx_dtype t) { return t == CBX_BOOL ? e->i8 : e->types[t]; }
 
+LLVMValueRef cbx__llvm_number(const llvm_emission *e, cbx_dtype t, uint64_t bits)
+{
+    const cbx_dtype as = t == CBX_F64 ? CBX_I64 : t == CBX_F32 ? CBX_I32 : t;
+    LLVMValueRef v = e->c->ConstInt(e->types[as], bits, 0);
+
+    return as == t ? v : e->c->ConstBitCast(v, e->types[t]);
+}
+
 LLVMValueRef cbx__llvm_constant(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes)
 {
     LLVMValueRef copies[LLVM_MAX_LANES];
@@ -38,7 +46,7 @@ LLVMValueRef cbx__llvm_splat(const llvm_emission *e, LLVMValueRef scalar, unsign
 
     if (lanes == 1) return scalar;
     type = e->c->VectorType(e->c->TypeOf(scalar), lanes);
-    LLVMValueRef one = e->c->BuildInsertElement(e->builder, e->c->GetPoison(type), scalar, llvm_int(e, 0), "");
+    LLVMValueRef one = llvm_with_lane(e, e->c->GetPoison(type), scalar, 0);
     return e->c->BuildShuffleVector(e->builder, one, e->c->GetPoison(type),
                                     e->c->ConstNull(e->c->VectorType(e->i32, lanes)), "");
 }
@@ -55,12 +63,12 @@ LLVMValueRef cbx__llvm_intrinsic(const llvm_emission *e, const char *name, size_
 LLVMValueRef cbx__llvm_from_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes)
 {
     if (t != CBX_BOOL) return v;
-    return e->c->BuildICmp(e->builder, LLVM_INT_NE, v, e->c->ConstNull(llvm_vector(e, e->i8, lanes)), "");
+    return llvm_compare(e, LLVM_INT_NE, v, e->c->ConstNull(llvm_vector(e, e->i8, lanes)));
 }
 
 LLVMValueRef cbx__llvm_to_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes)
 {
-    return t == CBX_BOOL ? e->c->BuildCast(e->builder, LLVM_ZEXT, v, llvm_vector(e, e->i8, lanes), "") : v;
+    return t == CBX_BOOL ? llvm_cast(e, LLVM_ZEXT, v, llvm_vector(e, e->i8, lanes)) : v;
 }
 
 /* Of integers and bools, and of floats; 0: it has none. */
@@ -100,12 +108,11 @@ static LLVMValueRef shift(const llvm_emission *e, unsigned lanes, const cbx__kin
     LLVMTypeRef type = llvm_vector(e, e->types[t], lanes);
     LLVMValueRef width = cbx__llvm_constant(e, c->ConstInt(e->types[t], bits, 0), lanes);
     LLVMValueRef last = cbx__llvm_constant(e, c->ConstInt(e->types[t], bits - 1, 0), lanes);
-    LLVMValueRef fits = c->BuildICmp(e->builder, LLVM_INT_ULT, b, width, "");
-    LLVMValueRef by = c->BuildSelect(e->builder, fits, b, last, "");
+    LLVMValueRef fits = llvm_compare(e, LLVM_INT_ULT, b, width);
+    LLVMValueRef by = llvm_select(e, fits, b, last);
 
     if (x->op == CBX__K_SHR && is_signed(t)) return llvm_op(e, LLVM_ASHR, a, by);
-    return c->BuildSelect(e->builder, fits, llvm_op(e, x->op == CBX__K_SHR ? LLVM_LSHR : LLVM_SHL, a, by),
-                          c->ConstNull(type), "");
+    return llvm_select(e, fits, llvm_op(e, x->op == CBX__K_SHR ? LLVM_LSHR : LLVM_SHL, a, by), c->ConstNull(type));
 }
 
 /* A number that a float type holds, in all lanes. */
@@ -118,8 +125,7 @@ static LLVMValueRef float_constant(const llvm_emission *e, unsigned lanes, cbx_d
         memcpy(&bits, &v, sizeof v);
     else
         memcpy(&bits, &single, sizeof single);
-    LLVMValueRef as_int = e->c->ConstInt(e->types[t == CBX_F64 ? CBX_I64 : CBX_I32], bits, 0);
-    return cbx__llvm_constant(e, e->c->ConstBitCast(as_int, e->types[t]), lanes);
+    return cbx__llvm_constant(e, cbx__llvm_number(e, t, bits), lanes);
 }
 
 /*
@@ -136,24 +142,24 @@ static LLVMValueRef truncated(const llvm_emission *e, unsigned lanes, cbx_dtype 
     const double low = sign ? -ldexp(1, bits - 1) : 0, high = ldexp(1, sign ? bits - 1 : bits);
     const int convert = sign || small ? LLVM_FPTOSI : LLVM_FPTOUI;
     LLVMValueRef min = float_constant(e, lanes, from, low), r;
-    LLVMValueRef above = c->BuildFCmp(e->builder, LLVM_REAL_OGT, x, min, "");
+    LLVMValueRef above = llvm_compare_floats(e, LLVM_REAL_OGT, x, min);
 
     if (bits < mantissa) {
-        LLVMValueRef max = float_constant(e, lanes, from, high - 1), y = c->BuildSelect(e->builder, above, x, min, "");
-        y = c->BuildSelect(e->builder, c->BuildFCmp(e->builder, LLVM_REAL_OLT, y, max, ""), y, max, "");
-        r = c->BuildCast(e->builder, convert, y, middle, "");
-        if (small) r = c->BuildCast(e->builder, LLVM_TRUNC, r, type, "");
+        LLVMValueRef max = float_constant(e, lanes, from, high - 1), y = llvm_select(e, above, x, min);
+        y = llvm_select(e, llvm_compare_floats(e, LLVM_REAL_OLT, y, max), y, max);
+        r = llvm_cast(e, convert, y, middle);
+        if (small) r = llvm_cast(e, LLVM_TRUNC, r, type);
     } else {
         const uint64_t ones = UINT64_MAX >> (64 - bits);
-        LLVMValueRef below = c->BuildFCmp(e->builder, LLVM_REAL_OLT, x, float_constant(e, lanes, from, high), "");
+        LLVMValueRef below = llvm_compare_floats(e, LLVM_REAL_OLT, x, float_constant(e, lanes, from, high));
         LLVMValueRef largest = cbx__llvm_constant(e, c->ConstInt(e->types[to], sign ? ones >> 1 : ones, 0), lanes);
         LLVMValueRef smallest = cbx__llvm_constant(e, c->ConstInt(e->types[to], sign ? ones - (ones >> 1) : 0, 0),
                                                    lanes);
-        r = c->BuildSelect(e->builder, below, c->BuildCast(e->builder, convert, x, type, ""), largest, "");
-        r = c->BuildSelect(e->builder, above, r, smallest, "");
+        r = llvm_select(e, below, llvm_cast(e, convert, x, type), largest);
+        r = llvm_select(e, above, r, smallest);
     }
     if (!sign && bits >= mantissa) return r; /* of NaN, which is not above 0, it is 0 */
-    return c->BuildSelect(e->builder, c->BuildFCmp(e->builder, LLVM_REAL_OEQ, x, x, ""), r, c->ConstNull(type), "");
+    return llvm_select(e, llvm_compare_floats(e, LLVM_REAL_OEQ, x, x), r, c->ConstNull(type));
 }
 
 static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef a)
@@ -164,24 +170,18 @@ static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from,
 
     if (from == to) return a;
     if (to == CBX_BOOL)
-        return is_float(from) ? c->BuildFCmp(e->builder, LLVM_REAL_UNE, a, c->ConstNull(source), "")
-                              : c->BuildICmp(e->builder, LLVM_INT_NE, a, c->ConstNull(source), "");
-    if (from == CBX_BOOL && is_float(to)) {
-        LLVMValueRef one = c->ConstBitCast(c->ConstInt(e->types[to == CBX_F64 ? CBX_I64 : CBX_I32],
-                                                       to == CBX_F64 ? 0x3ff0000000000000u : 0x3f800000u, 0),
-                                           e->types[to]);
-        return c->BuildSelect(e->builder, a, cbx__llvm_constant(e, one, lanes), c->ConstNull(type), "");
-    }
-    if (is_float(from) && is_float(to))
-        return c->BuildCast(e->builder, to_size > from_size ? LLVM_FPEXT : LLVM_FPTRUNC, a, type, "");
-    if (is_float(to)) return c->BuildCast(e->builder, is_signed(from) ? LLVM_SITOFP : LLVM_UITOFP, a, type, "");
+        return is_float(from) ? llvm_compare_floats(e, LLVM_REAL_UNE, a, c->ConstNull(source))
+                              : llvm_compare(e, LLVM_INT_NE, a, c->ConstNull(source));
+    if (from == CBX_BOOL && is_float(to)) return llvm_select(e, a, float_constant(e, lanes, to, 1), c->ConstNull(type));
+    if (is_float(from) && is_float(to)) return llvm_cast(e, to_size > from_size ? LLVM_FPEXT : LLVM_FPTRUNC, a, type);
+    if (is_float(to)) return llvm_cast(e, is_signed(from) ? LLVM_SITOFP : LLVM_UITOFP, a, type);
     if (is_float(from)) return truncated(e, lanes, from, to, a);
     if (from_size == to_size && from != CBX_BOOL) return a;
-    return c->BuildCast(e->builder,
-                        from != CBX_BOOL && to_size < from_size ? LLVM_TRUNC
-                        : is_signed(from)                       ? LLVM_SEXT
-                                                                : LLVM_ZEXT,
-                        a, type, "");
+    return llvm_cast(e,
+                     from != CBX_BOOL && to_size < from_size ? LLVM_TRUNC
+                     : is_signed(from)                       ? LLVM_SEXT
+                                                             : LLVM_ZEXT,
+                     a, type);
 }
 
 /*
@@ -198,30 +198,29 @@ LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cb
     LLVMTypeRef type = llvm_vector(e, e->types[t], lanes), middle = small ? llvm_vector(e, e->i32, lanes) : type;
     LLVMTypeRef floats = llvm_vector(e, e->types[as], lanes);
     const int widen = sign ? LLVM_SEXT : LLVM_ZEXT, convert = sign || small ? LLVM_SITOFP : LLVM_UITOFP;
-    LLVMValueRef zero = c->ConstNull(type), by_zero = c->BuildICmp(e->builder, LLVM_INT_EQ, b, zero, "");
-    LLVMValueRef n = small ? c->BuildCast(e->builder, widen, a, middle, "") : a;
-    LLVMValueRef d = small ? c->BuildCast(e->builder, widen, b, middle, "") : b, q;
+    LLVMValueRef zero = c->ConstNull(type), by_zero = llvm_compare(e, LLVM_INT_EQ, b, zero);
+    LLVMValueRef n = small ? llvm_cast(e, widen, a, middle) : a;
+    LLVMValueRef d = small ? llvm_cast(e, widen, b, middle) : b, q;
 
     *inside = NULL;
     if (cbx__dtype_size(t) == 8) {
         LLVMValueRef bias = cbx__llvm_constant(e, llvm_int(e, sign ? INT64_C(1) << 53 : 0), lanes);
         LLVMValueRef limit = cbx__llvm_constant(e, llvm_int(e, INT64_C(1) << (sign ? 54 : 53)), lanes);
-        LLVMValueRef n_fits = c->BuildICmp(e->builder, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, n, bias), limit, "");
-        LLVMValueRef d_fits = c->BuildICmp(e->builder, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, d, bias), limit, "");
+        LLVMValueRef n_fits = llvm_compare(e, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, n, bias), limit);
+        LLVMValueRef d_fits = llvm_compare(e, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, d, bias), limit);
         *inside = llvm_op(e, LLVM_AND, n_fits, d_fits);
     }
-    q = llvm_op(e, LLVM_FDIV, c->BuildCast(e->builder, convert, n, floats, ""),
-                c->BuildCast(e->builder, convert, d, floats, ""));
+    q = llvm_op(e, LLVM_FDIV, llvm_cast(e, convert, n, floats), llvm_cast(e, convert, d, floats));
     q = cbx__llvm_intrinsic(e, "llvm.floor", 1, &floats, 1, &q);
-    q = c->BuildCast(e->builder, sign || small ? LLVM_FPTOSI : LLVM_FPTOUI, q, middle, "");
-    if (small) q = c->BuildCast(e->builder, LLVM_TRUNC, q, type, "");
+    q = llvm_cast(e, sign || small ? LLVM_FPTOSI : LLVM_FPTOUI, q, middle);
+    if (small) q = llvm_cast(e, LLVM_TRUNC, q, type);
     if (t == CBX_I32) { /* the smallest by -1 is no int32 */
-        LLVMValueRef minus_one = cbx__llvm_constant(e, c->ConstInt(e->i32, UINT32_MAX, 0), lanes);
-        LLVMValueRef negates = c->BuildICmp(e->builder, LLVM_INT_EQ, b, minus_one, "");
-        q = c->BuildSelect(e->builder, negates, llvm_op(e, LLVM_SUB, zero, a), q, "");
+        LLVMValueRef minus_one = cbx__llvm_constant(e, llvm_word(e, UINT32_MAX), lanes);
+        LLVMValueRef negates = llvm_compare(e, LLVM_INT_EQ, b, minus_one);
+        q = llvm_select(e, negates, llvm_op(e, LLVM_SUB, zero, a), q);
     }
     if (x->op == CBX__K_REM) q = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, b));
-    return c->BuildSelect(e->builder, by_zero, zero, q, "");
+    return llvm_select(e, by_zero, zero, q);
 }
 
 LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b)
@@ -230,58 +229,48 @@ LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr 
     const bool sign = is_signed((cbx_dtype)x->dtype);
     LLVMTypeRef type = e->types[x->dtype];
     LLVMValueRef zero = c->ConstNull(type), one = c->ConstInt(type, 1, 0), minus_one = c->ConstInt(type, UINT64_MAX, 1);
-    LLVMValueRef by_zero = c->BuildICmp(e->builder, LLVM_INT_EQ, b, zero, "");
-    LLVMValueRef negates = sign ? c->BuildICmp(e->builder, LLVM_INT_EQ, b, minus_one, "") : by_zero;
-    LLVMValueRef d = c->BuildSelect(e->builder, llvm_op(e, LLVM_OR, by_zero, negates), one, b, "");
+    LLVMValueRef by_zero = llvm_compare(e, LLVM_INT_EQ, b, zero);
+    LLVMValueRef negates = sign ? llvm_compare(e, LLVM_INT_EQ, b, minus_one) : by_zero;
+    LLVMValueRef d = llvm_select(e, llvm_op(e, LLVM_OR, by_zero, negates), one, b);
     LLVMValueRef q = llvm_op(e, sign ? LLVM_SDIV : LLVM_UDIV, a, d);
 
     if (sign) { /* towards 0 so far */
         LLVMValueRef left = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, d));
-        LLVMValueRef differ = c->BuildICmp(e->builder, LLVM_INT_SLT, llvm_op(e, LLVM_XOR, left, d), zero, "");
-        LLVMValueRef some = c->BuildICmp(e->builder, LLVM_INT_NE, left, zero, "");
-        q = c->BuildSelect(e->builder, llvm_op(e, LLVM_AND, differ, some), llvm_op(e, LLVM_SUB, q, one), q, "");
-        q = c->BuildSelect(e->builder, negates, llvm_op(e, LLVM_SUB, zero, a), q, "");
+        LLVMValueRef differ = llvm_compare(e, LLVM_INT_SLT, llvm_op(e, LLVM_XOR, left, d), zero);
+        LLVMValueRef some = llvm_compare(e, LLVM_INT_NE, left, zero);
+        q = llvm_select(e, llvm_op(e, LLVM_AND, differ, some), llvm_op(e, LLVM_SUB, q, one), q);
+        q = llvm_select(e, negates, llvm_op(e, LLVM_SUB, zero, a), q);
     }
     if (x->op == CBX__K_REM) q = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, b));
-    return c->BuildSelect(e->builder, by_zero, zero, q, "");
-}
-
-static LLVMValueRef constant(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x)
-{
-    const cbx_dtype t = (cbx_dtype)x->dtype;
-    const cbx_dtype as = t == CBX_F64 ? CBX_I64 : t == CBX_F32 ? CBX_I32 : t;
-    LLVMValueRef v = e->c->ConstInt(e->types[as], x->bits, 0);
-
-    return cbx__llvm_constant(e, as == t ? v : e->c->ConstBitCast(v, e->types[t]), lanes);
+    return llvm_select(e, by_zero, zero, q);
 }
 
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
-                                   LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+                                   LLVMValueRef *in)
 {
     const cbx_dtype t = (cbx_dtype)x->dtype;
     LLVMTypeRef type = llvm_vector(e, e->types[t], lanes);
-    LLVMValueRef args[3] = { a, b, c };
+    LLVMValueRef a = in[0], b = in[1];
 
     if (intrinsics[x->op])
-        return cbx__llvm_intrinsic(e, intrinsics[x->op], 1, &type, (size_t)cbx__kernel_operands(x), args);
+        return cbx__llvm_intrinsic(e, intrinsics[x->op], 1, &type, (size_t)cbx__kernel_operands(x), in);
     if (binary[x->op].of_int || binary[x->op].of_float) {
         const int op = is_float(t) ? binary[x->op].of_float : binary[x->op].of_int;
         return llvm_op(e, op, a, b);
     }
     if (comparisons[x->op].of_signed) {
-        if (is_float(from)) return e->c->BuildFCmp(e->builder, comparisons[x->op].of_float, a, b, "");
-        return e->c->BuildICmp(
-            e->builder, is_signed(from) ? comparisons[x->op].of_signed : comparisons[x->op].of_unsigned, a, b, "");
+        if (is_float(from)) return llvm_compare_floats(e, comparisons[x->op].of_float, a, b);
+        return llvm_compare(e, is_signed(from) ? comparisons[x->op].of_signed : comparisons[x->op].of_unsigned, a, b);
     }
     switch (x->op) {
-    case CBX__K_CONST: return constant(e, lanes, x);
+    case CBX__K_CONST: return cbx__llvm_constant(e, cbx__llvm_number(e, t, x->bits), lanes);
     case CBX__K_NEG:
         return is_float(t) ? e->c->BuildFNeg(e->builder, a, "") : llvm_op(e, LLVM_SUB, e->c->ConstNull(type), a);
-    case CBX__K_NOT: return e->c->BuildNot(e->builder, a, "");
+    case CBX__K_NOT: return llvm_not(e, a);
     case CBX__K_SHL:
     case CBX__K_SHR: return shift(e, lanes, x, a, b);
-    case CBX__K_SELECT: return e->c->BuildSelect(e->builder, a, b, c, "");
+    case CBX__K_SELECT: return llvm_select(e, a, b, in[2]);
     case CBX__K_CAST: return cast(e, lanes, from, t, a);
-    default: /* BITS */ return e->c->BuildCast(e->builder, LLVM_BITCAST, a, type, "");
+    default: /* BITS */ return llvm_cast(e, LLVM_BITCAST, a, type);
     }
 }
