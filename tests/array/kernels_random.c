@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/kernels/loops.h"
+#include "calibrax/base/hash_table.h"
 
 #define GUARD 64 /* elements on either side */
 
@@ -248,6 +249,18 @@ void kernel_trial_make(kernel_trial *t, unsigned kinds, uint64_t seed)
     }
     cbx__kernel_finish(k);
     CHECK(!k->failed, "memory");
+}
+
+uint64_t kernel_hash(const cbx__kernel *k)
+{
+    cbx_text text;
+    uint64_t hash;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx__kernel_text(k, &text);
+    hash = cbx_hash_text(CBX_HASH_START, text.data);
+    cbx_text_clear(&text);
+    return hash;
 }
 
 void kernel_trial_clear(kernel_trial *t) { cbx__kernel_clear(&t->k); }

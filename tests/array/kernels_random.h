@@ -38,6 +38,8 @@ typedef struct kernel_data {
 
 void kernel_trial_make(kernel_trial *t, unsigned kinds, uint64_t seed);
 void kernel_trial_clear(kernel_trial *t);
+/* Of its text. */
+uint64_t kernel_hash(const cbx__kernel *k);
 /* The same data each time.  Ends the test without memory. */
 void kernel_data_make(kernel_data *d, const kernel_trial *t);
 void kernel_data_clear(kernel_data *d);

@@ -17,7 +17,7 @@ static void put_stubs(FILE *f, const kernel_trial *trials, size_t n)
 
     fprintf(f, "#include \"calibrax/array/kernels/loops.h\"\n\nconst unsigned long kernels_count = %zu;\n", n);
     fprintf(f, "const unsigned long long kernels_hash[] = {\n");
-    for (size_t i = 0; i < n; i++) fprintf(f, "    0x%llxull,\n", (unsigned long long)cbx__kernel_hash(&trials[i].k));
+    for (size_t i = 0; i < n; i++) fprintf(f, "    0x%llxull,\n", (unsigned long long)kernel_hash(&trials[i].k));
     fprintf(f, "};\n");
     for (int p = 0; p < CBX_PRIM_LIMIT; p++)
         for (int t = 0; t < CBX_DTYPE_COUNT; t++) {

@@ -28,7 +28,7 @@ static cbx_status find_code(cbx_ctx *ctx, size_t n, const cbx__kernel *const *ke
     *c = (cbx__code){ .n = n, .fn = calloc(n, sizeof *c->fn), .self = calloc(n, sizeof *c->self), .release = release };
     CHECK(c->fn && c->self, "memory");
     for (size_t i = 0; i < n; i++) {
-        const unsigned long long hash = cbx__kernel_hash(kernels[i]);
+        const unsigned long long hash = kernel_hash(kernels[i]);
         unsigned long at = 0;
         while (at < kernels_count && kernels_hash[at] != hash) at++;
         if (at == kernels_count) {

@@ -161,30 +161,6 @@ void cbx__kernel_finish(cbx__kernel *k)
     cbx_mem_free(&k->al, to, (n + 1) * sizeof *to);
 }
 
-uint64_t cbx__kernel_hash(const cbx__kernel *k)
-{
-    uint64_t h = cbx_hash_words(CBX_HASH_START, 1, &(const uint64_t){ k->nout });
-
-    for (size_t s = 0; s < k->streams.n; s++) {
-        const cbx__kstream *t = &k->streams.items[s];
-        const uint64_t words[2] = { (uint64_t)t->beside << 24 | (uint64_t)t->dtype << 16 | (uint64_t)t->kind << 8 |
-                                        (uint64_t)t->final << 1 | t->nontemporal,
-                                    t->value };
-        h = cbx_hash_words(h, CBX_LEN(words), words);
-    }
-    for (size_t c = 0; c < k->carries.n; c++) {
-        const uint64_t words[2] = { (uint64_t)k->carries.items[c].first << 1 | k->single, k->carries.items[c].next };
-        h = cbx_hash_words(h, CBX_LEN(words), words);
-    }
-    for (size_t i = 0; i < k->instr.n; i++) {
-        const cbx__kinstr *x = &k->instr.items[i];
-        const uint64_t words[4] = { (uint64_t)x->op << 32 | (uint64_t)x->dtype << 16 | x->prim,
-                                    (uint64_t)x->a << 32 | x->b, x->c, x->bits };
-        h = cbx_hash_words(h, CBX_LEN(words), words);
-    }
-    return h;
-}
-
 uint64_t cbx__kernel_work(const cbx__kernel *k)
 {
     uint64_t work = 0;

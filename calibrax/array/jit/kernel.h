@@ -174,8 +174,6 @@ bool cbx__kernel_gives(cbx__kop op, cbx_dtype t);
 cbx_status cbx__kernel_check(const cbx__kernel *k, cbx_err *err);
 /** Removes instructions that no output needs, and renumbers. */
 void cbx__kernel_finish(cbx__kernel *k);
-/** Equal kernels have equal hashes in every process. */
-uint64_t cbx__kernel_hash(const cbx__kernel *k);
 /** Instructions of an element, functions counted as 20. */
 uint64_t cbx__kernel_work(const cbx__kernel *k);
 /** One line an instruction and stream. */

@@ -32,23 +32,18 @@
 /* Code in memory.  It belongs to the process: contexts that share it come and go. */
 typedef struct shared {
     struct shared *next; /* in its bucket */
-    size_t users;
+    size_t bucket, users;
     char *key;
     size_t key_len;
     cbx__machine_code code;
     bool from_cache;
 } shared;
 
-typedef struct part {
-    shared *of;
-    uint64_t hash;
-} part;
-
 typedef struct handle {
     cbx__code code;
     cbx_allocator al;
     size_t size, nparts;
-    part *parts; /* objects */
+    shared **parts; /* objects */
 } handle;
 
 static shared *buckets[BUCKETS];
@@ -187,15 +182,14 @@ static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, 
 }
 
 /* Code from the disk, or compiled now. */
-static cbx_status get_code(cbx_ctx *ctx, cbx_isa isa, const cbx_text *key, size_t n, const cbx__kernel *const *kernels,
-                           cbx__machine_code *out, bool *from_cache, cbx_err *err)
+static cbx_status get_code(cbx_ctx *ctx, cbx_isa isa, const char *symbol, const cbx_text *key, size_t n,
+                           const cbx__kernel *const *kernels, cbx__machine_code *out, bool *from_cache, cbx_err *err)
 {
-    char symbol[NAME_SIZE], *data = NULL;
+    char *data = NULL;
     size_t len = 0;
     cbx_status st = cbx__jit_cache_load(ctx, key->data, key->len, from_cache, &data, &len, err);
 
     if (st) return st;
-    symbol_name(symbol, key->data, key->len);
     if (*from_cache) {
         st = cbx__machine_code_load(data, len, symbol, cbx__llvm_address, out, err);
         cbx_mem_free(cbx_ctx_allocator(ctx), data, len);
@@ -207,16 +201,16 @@ static cbx_status get_code(cbx_ctx *ctx, cbx_isa isa, const cbx_text *key, size_
 
 /* ---- code that is shared ---- */
 
-static shared *find_shared(uint64_t hash, const cbx_text *key)
+static shared *find_shared(size_t bucket, const cbx_text *key)
 {
-    shared *s = buckets[hash % BUCKETS];
+    shared *s = buckets[bucket];
 
     while (s && (s->key_len != key->len || memcmp(s->key, key->data, key->len) != 0)) s = s->next;
     return s;
 }
 
-static cbx_status make_shared(cbx_ctx *ctx, cbx_isa isa, uint64_t hash, const cbx_text *key, size_t n,
-                              const cbx__kernel *const *kernels, shared **out, cbx_err *err)
+static cbx_status make_shared(cbx_ctx *ctx, cbx_isa isa, const char *symbol, size_t bucket, const cbx_text *key,
+                              size_t n, const cbx__kernel *const *kernels, shared **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_allocator_default();
     shared *s = cbx_mem_zalloc(al, sizeof *s);
@@ -229,22 +223,23 @@ static cbx_status make_shared(cbx_ctx *ctx, cbx_isa isa, uint64_t hash, const cb
     }
     memcpy(s->key, key->data, key->len);
     s->key_len = key->len;
-    st = get_code(ctx, isa, key, n, kernels, &s->code, &s->from_cache, err);
+    s->bucket = bucket;
+    st = get_code(ctx, isa, symbol, key, n, kernels, &s->code, &s->from_cache, err);
     if (st) {
         cbx_mem_free(al, s->key, s->key_len);
         cbx_mem_free(al, s, sizeof *s);
         return st;
     }
-    s->next = buckets[hash % BUCKETS];
-    buckets[hash % BUCKETS] = s;
+    s->next = buckets[bucket];
+    buckets[bucket] = s;
     *out = s;
     return CBX_OK;
 }
 
-static void release_part(const part *o)
+static void release_part(shared *s)
 {
     const cbx_allocator *ours = cbx_allocator_default();
-    shared *s = o->of, **at = &buckets[o->hash % BUCKETS];
+    shared **at = &buckets[s->bucket];
 
     pthread_mutex_lock(&lock);
     if (--s->users == 0) {
@@ -262,7 +257,7 @@ static void release(cbx__code *code)
     handle *h = (handle *)code;
     const cbx_allocator al = h->al;
 
-    for (size_t i = 0; i < h->nparts; i++) release_part(&h->parts[i]);
+    for (size_t i = 0; i < h->nparts; i++) release_part(h->parts[i]);
     cbx_mem_free(&al, h, h->size);
 }
 
@@ -271,7 +266,7 @@ static void release(cbx__code *code)
 static handle *create_handle(cbx_ctx *ctx, size_t n)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t size = sizeof(handle) + n * (sizeof(part) + sizeof(cbx__kernel_fn) + sizeof(void *));
+    const size_t size = sizeof(handle) + n * (sizeof(shared *) + sizeof(cbx__kernel_fn) + sizeof(void *));
     handle *h = cbx_mem_zalloc(al, size);
 
     if (!h) return NULL;
@@ -280,7 +275,7 @@ static handle *create_handle(cbx_ctx *ctx, size_t n)
     h->code.n = n;
     h->code.release = release;
     h->code.from_cache = n > 0;
-    h->parts = (part *)(h + 1);
+    h->parts = (shared **)(h + 1);
     h->code.self = (const void **)(h->parts + n);
     h->code.fn = (cbx__kernel_fn *)(h->code.self + n);
     return h;
@@ -304,23 +299,24 @@ static cbx_status check_stop(cbx_ctx *ctx, cbx_err *err)
 static cbx_status add_part(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, handle *h,
                            cbx__kernel_fn *fn, cbx_err *err)
 {
-    uint64_t hash = CBX_HASH_START;
+    char symbol[NAME_SIZE];
     shared *s = NULL;
+    size_t bucket;
     cbx_text key;
     cbx_status st = check_stop(ctx, err);
 
     if (st) return st;
     cbx_text_init(&key, cbx_ctx_allocator(ctx));
     st = make_key(isa, n, kernels, &key, err);
-    for (size_t i = 0; i < n; i++) hash = cbx_hash_words(hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
+    bucket = cbx_hash_text(CBX_HASH_START, symbol_name(symbol, key.data, key.len)) % BUCKETS;
     pthread_mutex_lock(&lock);
-    if (!st) s = find_shared(hash, &key);
-    if (!st && !s) st = make_shared(ctx, isa, hash, &key, n, kernels, &s, err);
+    if (!st) s = find_shared(bucket, &key);
+    if (!st && !s) st = make_shared(ctx, isa, symbol, bucket, &key, n, kernels, &s, err);
     if (!st) s->users++;
     pthread_mutex_unlock(&lock);
     cbx_text_clear(&key);
     if (st) return st;
-    h->parts[h->nparts++] = (part){ s, hash };
+    h->parts[h->nparts++] = s;
     h->code.bytes += s->code.code_bytes;
     h->code.from_cache &= s->from_cache;
     memcpy(fn, s->code.symbol, n * sizeof *fn);
