@@ -24,21 +24,11 @@ static bool becomes_kernel(const cbx__graph *g, cbx__plan *plan, uint32_t k)
     const cbx__node *node = &g->nodes.items[k];
 
     if (plan->role[k] != CBX__ROLE_APPLY) return true;
-    switch (node->prim) {
-    case CBX_PRIM_SUM:
-    case CBX_PRIM_PROD:
-    case CBX_PRIM_REDUCE_MAX:
-    case CBX_PRIM_REDUCE_MIN:
-    case CBX_PRIM_ANY:
-    case CBX_PRIM_ALL:
-        if (!cbx__kernel_has(g->values.items[node->in[0]].desc.dtype) ||
-            !cbx__kernel_has(g->values.items[node->out].desc.dtype))
-            return false;
+    if (node->prim == CBX_PRIM_TRANSPOSE)
+        plan->role[k] = CBX__ROLE_VIEW;
+    else if (cbx__can_fold(g, node))
         plan->role[k] = CBX__ROLE_FOLD;
-        return true;
-    case CBX_PRIM_TRANSPOSE: plan->role[k] = CBX__ROLE_VIEW; return true;
-    default: return false;
-    }
+    return plan->role[k] != CBX__ROLE_APPLY;
 }
 
 /* The nests of all units; kernels of a->nests are the caller's to clear, whatever is returned. */

@@ -12,12 +12,11 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/ctext.h"
+#include "calibrax/array/jit/folds.h"
 #include "calibrax/array/reference/reduce.h"
 #include "calibrax/base/version.h"
 
 enum { WIDTH = 16 }; /* results that are folded side by side */
-
-static const cbx_array_desc *desc(const cbx__aot *a, cbx__vid v) { return &a->graph->values.items[v].desc; }
 
 /* ---- the declaration ---- */
 
@@ -134,19 +133,19 @@ static void put_base(const cbx__aot *a, cbx__vid v, ptrdiff_t offset, cbx_text *
     if (offset) cbx_text_printf(out, " + %td", offset);
 }
 
+static bool is_gone(const cbx__nest *n, int dim) { return n->gone >> dim & 1; }
+static bool is_tile(const cbx__nest *n, size_t s) { return s < n->kernel.nout && n->sites[s].base == CBX__NO_VALUE; }
+
 static void put_strides(const cbx__nest *n, const char *word, int dim, size_t instead, cbx_text *out)
 {
     cbx_text_printf(out, "static const int64_t %s[] = {", word);
     for (size_t s = 0; s < n->kernel.streams.n; s++) {
         ptrdiff_t by = dim < 0 ? 0 : n->sites[s].strides[dim];
-        if (s < n->kernel.nout && n->sites[s].base == CBX__NO_VALUE) /* a tile */
-            by = (ptrdiff_t)(instead * cbx__dtype_size((cbx_dtype)n->kernel.streams.items[s].dtype));
+        if (is_tile(n, s)) by = (ptrdiff_t)(instead * cbx__dtype_size((cbx_dtype)n->kernel.streams.items[s].dtype));
         cbx_text_printf(out, "%s%td", s ? ", " : " ", by);
     }
     cbx_text_puts(out, " };\n");
 }
-
-static bool is_gone(const cbx__nest *n, int dim) { return n->gone >> dim & 1; }
 
 /* " + i0 * 8" of the dimensions that are gone, or of those that are not, up to one. */
 static void put_steps(const cbx__nest *n, const ptrdiff_t *strides, bool gone, int last, cbx_text *out)
@@ -154,8 +153,6 @@ static void put_steps(const cbx__nest *n, const ptrdiff_t *strides, bool gone, i
     for (int i = 0; i <= last; i++)
         if (is_gone(n, i) == gone && strides[i]) cbx_text_printf(out, " + i%d * %td", i, strides[i]);
 }
-
-static bool is_tile(const cbx__nest *n, size_t s) { return s < n->kernel.nout && n->sites[s].base == CBX__NO_VALUE; }
 
 /* The first elements of all streams at the indices i0 ... of dimensions that are kept; tiles are
  * added where they are used. */
@@ -218,24 +215,15 @@ static void put_map(const cbx__aot *a, size_t number, cbx_text *out)
 
 /* ---- folds ---- */
 
-static bool in_tree(const cbx__nest_fold *f) { return f->prim == CBX_PRIM_SUM && f->wide == CBX_F64; }
 static size_t trees_of(const cbx__nest *n)
 {
     size_t trees = 0;
-    for (size_t f = 0; f < n->nfolds; f++) trees += in_tree(&n->folds[f]);
+    for (size_t f = 0; f < n->nfolds; f++) trees += cbx__in_tree(&n->folds[f]);
     return trees;
 }
 /* The last dimension is kept: its results are folded side by side. */
 static bool by_columns(const cbx__nest *n) { return n->ndim > 0 && !is_gone(n, n->ndim - 1); }
 static int width_of(const cbx__nest *n) { return by_columns(n) ? WIDTH : 1; }
-
-static size_t length_of(const cbx__nest *n)
-{
-    size_t length = 1;
-    for (int i = 0; i < n->ndim; i++)
-        if (is_gone(n, i)) length *= n->shape[i];
-    return length;
-}
 
 /* Elements pos .. pos + count - 1 of the folded dimensions to the tiles. */
 static void put_produce(const cbx__aot *a, size_t number, cbx_text *out)
@@ -333,21 +321,21 @@ static bool is_extreme(const cbx__nest_fold *f)
     return f->wide == CBX_F64 && (f->prim == CBX_PRIM_REDUCE_MAX || f->prim == CBX_PRIM_REDUCE_MIN);
 }
 
-static void put_extreme_name(const cbx__nest_fold *f, cbx_text *out)
+static const char *extreme_name(const cbx__nest_fold *f)
 {
-    cbx_text_printf(out, "%s%s_leaf", f->skips_nan ? "nan" : "", f->prim == CBX_PRIM_REDUCE_MAX ? "max" : "min");
+    static const char *const names[2][2] = { { "min_leaf", "nanmin_leaf" }, { "max_leaf", "nanmax_leaf" } };
+    return names[f->prim == CBX_PRIM_REDUCE_MAX][f->skips_nan];
 }
 
 /* Extremes in 8 lanes; of equal numbers, which are zeros, the first, and NaN as the fold has it. */
 static void put_extreme(const cbx__nest_fold *f, cbx_text *out)
 {
     const bool max = f->prim == CBX_PRIM_REDUCE_MAX;
+    const char better = max ? '>' : '<', *seen = f->skips_nan ? "==" : "!=";
 
-    cbx_text_printf(out, "\n/* The %s of n numbers, of zeros the first; NaN if %s. */\nCBX_UNUSED static double ",
-                    max ? "largest" : "smallest", f->skips_nan ? "all are" : "one is");
-    put_extreme_name(f, out);
     cbx_text_printf(
         out,
+        "\n/* The %s of n numbers, of zeros the first; NaN if %s. */\nCBX_UNUSED static double %s"
         "(const double *x, int64_t n)\n{\n    double t[8], r;\n    int64_t seen[8] = { 0 }, any = 0, i = 0;\n\n"
         "    for (int64_t k = 0; k < 8; k++) t[k] = %sINFINITY;\n"
         "    for (; i + 8 <= n; i += 8)\n        for (int64_t k = 0; k < 8; k++) {\n"
@@ -355,12 +343,13 @@ static void put_extreme(const cbx__nest_fold *f, cbx_text *out)
         "}\n"
         "    for (; i < n; i++) {\n        t[0] = x[i] %c t[0] ? x[i] : t[0];\n        seen[0] |= x[i] %s x[i];\n    "
         "}\n",
-        max ? "-" : "", max ? '>' : '<', f->skips_nan ? "==" : "!=", max ? '>' : '<', f->skips_nan ? "==" : "!=");
+        max ? "largest" : "smallest", f->skips_nan ? "all are" : "one is", extreme_name(f), max ? "-" : "", better,
+        seen, better, seen);
     cbx_text_printf(out,
                     "    r = t[0];\n    for (int64_t k = 0; k < 8; k++) r = t[k] %c r ? t[k] : r, any |= seen[k];\n    "
                     "if (%sany) return NAN;\n"
                     "    for (i = 0; r == 0 && i < n; i++)\n        if (x[i] == 0) return x[i];\n    return r;\n}\n",
-                    max ? '>' : '<', f->skips_nan ? "!" : "");
+                    better, f->skips_nan ? "!" : "");
 }
 
 static void put_extremes(const cbx__aot *a, cbx_text *out)
@@ -404,14 +393,15 @@ static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
     for (size_t f = 0; f < n->nfolds; f++) cbx_text_printf(out, "%s(char *)tile%zu", f ? ", " : " ", f);
     cbx_text_printf(out, " };\n    produce%zu(at, pos, count, width, tiles);\n    (void)fold, (void)sums;\n", number);
     for (size_t f = 0, k = 0; f < n->nfolds; f++) {
-        if (in_tree(&n->folds[f])) {
+        if (cbx__in_tree(&n->folds[f])) {
             cbx_text_printf(out, "    sum_leaf(tile%zu, count, width, %d, sums[%zu]);\n", f, width, k++);
             continue;
         }
         if (is_extreme(&n->folds[f]) && width == 1) {
-            cbx_text_printf(out, "    {\n        double *t = &fold->t%zu[0];\n        const double x = ", f);
-            put_extreme_name(&n->folds[f], out);
-            cbx_text_printf(out, "(tile%zu, count);\n        *t = %s;\n    }\n", f, step_of(&n->folds[f]));
+            cbx_text_printf(out,
+                            "    {\n        double *t = &fold->t%zu[0];\n        const double x = %s(tile%zu, count);\n"
+                            "        *t = %s;\n    }\n",
+                            f, extreme_name(&n->folds[f]), f, step_of(&n->folds[f]));
             continue;
         }
         cbx_text_printf(out,
@@ -462,7 +452,7 @@ static void put_fold(const cbx__aot *a, size_t number, cbx_text *out)
 {
     const cbx__nest *n = &a->nests[number];
     const bool columns = by_columns(n);
-    const size_t length = length_of(n), chunk = n->chunked ? CBX__CHUNK : length, trees = trees_of(n);
+    const size_t length = cbx__nest_points(n, true), chunk = n->chunked ? CBX__CHUNK : length, trees = trees_of(n);
     const int last = columns ? n->ndim - 2 : n->ndim - 1, width = width_of(n);
     char indent[64] = "        ";
 
@@ -495,7 +485,7 @@ static void put_fold(const cbx__aot *a, size_t number, cbx_text *out)
         cbx_text_printf(out, "%s    tree%zu(at, done, %zu - done < %zu ? %zu - done : %zu, width, &folds, sums);\n",
                         indent, number, length, chunk, length, chunk);
         for (size_t f = 0, k = 0; f < n->nfolds; f++)
-            if (in_tree(&n->folds[f]))
+            if (cbx__in_tree(&n->folds[f]))
                 cbx_text_printf(out, "%s    for (int64_t c = 0; c < width; c++) folds.t%zu[c] += sums[%zu][c];\n",
                                 indent, f, k++);
         cbx_text_printf(out, "%s}\n", indent);
@@ -507,12 +497,7 @@ static void put_fold(const cbx__aot *a, size_t number, cbx_text *out)
 
 /* ---- all ---- */
 
-static bool is_empty(const cbx__nest *n)
-{
-    for (int i = 0; i < n->ndim; i++)
-        if (n->shape[i] == 0 && !is_gone(n, i)) return true;
-    return false;
-}
+static bool is_empty(const cbx__nest *n) { return cbx__nest_points(n, false) == 0; }
 
 /* Results that are operands, constants, or the same as others. */
 static void put_copies(const cbx__aot *a, cbx_text *out)
@@ -521,10 +506,8 @@ static void put_copies(const cbx__aot *a, cbx_text *out)
 
     for (size_t i = 0; i < g->out.n; i++) {
         const cbx__vid v = g->out.items[i];
-        const cbx_array_desc *d = desc(a, v);
-        size_t bytes = cbx__dtype_size(d->dtype);
+        const size_t bytes = cbx__desc_bytes(&g->values.items[v].desc);
         if (a->places[v].kind == CBX__AOT_OUT && a->places[v].at == i) continue;
-        for (int k = 0; k < d->ndim; k++) bytes *= d->shape[k];
         if (bytes == 0) continue;
         cbx_text_printf(out, "    memcpy(out%zu, ", i);
         put_base(a, v, 0, out);
@@ -548,7 +531,7 @@ void cbx__aot_put_source(const cbx__aot *a, const cbx__kernel *const *kernels, c
     for (size_t i = 0; i < a->n; i++) {
         if (a->nests[i].nfolds == 0 || is_empty(&a->nests[i])) continue;
         put_folds(a, i, out);
-        if (length_of(&a->nests[i]) == 0) continue;
+        if (cbx__nest_points(&a->nests[i], true) == 0) continue;
         put_produce(a, i, out);
         put_tree(a, i, out);
     }

@@ -359,7 +359,9 @@ static bool share_folds(planner *p)
     for (uint32_t k = 0; k < p->g->nodes.n; k++) {
         const cbx__node *node = &p->g->nodes.items[k];
         if (p->plan->role[k] != CBX__ROLE_APPLY || !p->plan->stored[node->out]) continue;
-        if (!cbx__plan_can_fold(p->g, node) || p->plan->computed[node->in[0]] || !pays(p, node)) continue;
+        if (!cbx__can_fold(p->g, node) || cbx__folds_small(p->g, node) || p->plan->computed[node->in[0]] ||
+            !pays(p, node))
+            continue;
         p->plan->role[k] = CBX__ROLE_FOLD;
         if (!set_root(p, k, cbx__desc(p, node->in[0]))) return false;
         if (finds_company(p, k, node->in[0])) continue;

@@ -54,6 +54,8 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
 cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
                               cbx__plan *out, cbx_err *err);
 
+/** True of a fold that kernels can carry out, wherever its operand is. */
+bool cbx__can_fold(const cbx__graph *g, const cbx__node *node);
 /** Lengths of a shape without axes of length 1; returns how many. */
 int cbx__long_axes(const cbx_array_desc *d, size_t *shape);
 /** The same without a last axis that is written out: the space of a kernel that computes such an array. */

@@ -63,8 +63,8 @@ typedef struct cbx__planner {
 /** Roles of all nodes, with what they cost, in a new plan.  false: out of memory. */
 bool cbx__plan_roles(cbx__planner *p, cbx__plan *out);
 
-/** True of a fold that kernels can carry out, wherever its operand is. */
-bool cbx__plan_can_fold(const cbx__graph *g, const cbx__node *node);
+/** True of a fold of the last axis alone, short enough to be written out, with enough results to pay. */
+bool cbx__folds_small(const cbx__graph *g, const cbx__node *node);
 
 static inline const cbx_array_desc *cbx__desc(const cbx__planner *p, cbx__vid v) { return &p->g->values.items[v].desc; }
 

@@ -37,39 +37,30 @@ static bool op_of(cbx__planner *p, const cbx__node *node, cbx_op *op)
     return true;
 }
 
-static bool can_fold(const cbx_op *op)
+bool cbx__can_fold(const cbx__graph *g, const cbx__node *node)
 {
-    switch (op->prim) {
+    switch (node->prim) {
     case CBX_PRIM_SUM:
     case CBX_PRIM_PROD:
     case CBX_PRIM_REDUCE_MAX:
     case CBX_PRIM_REDUCE_MIN:
     case CBX_PRIM_ANY:
-    case CBX_PRIM_ALL: return cbx__kernel_has(op->in[0]->dtype) && cbx__kernel_has(op->results->dtype);
+    case CBX_PRIM_ALL:
+        return cbx__kernel_has(g->values.items[node->in[0]].desc.dtype) &&
+               cbx__kernel_has(g->values.items[node->out].desc.dtype);
     default: return false;
     }
 }
 
-/* A fold of the last axis alone, short enough to be written out, with enough results to pay. */
-static bool is_small(const cbx_op *op)
+bool cbx__folds_small(const cbx__graph *g, const cbx__node *node)
 {
-    const cbx_array_desc *d = op->in[0];
+    const cbx_array_desc *d = &g->values.items[node->in[0]].desc;
     const int last = d->ndim - 1;
     size_t rest = 1;
 
     for (int i = 0; i < last; i++) rest *= d->shape[i];
-    return op->attrs->naxes == 1 && op->attrs->axes[0] == last && d->shape[last] > 0 && d->shape[last] <= CBX__SMALL &&
-           rest > 1;
-}
-
-bool cbx__plan_can_fold(const cbx__graph *g, const cbx__node *node)
-{
-    const cbx_array_desc *in[1];
-    cbx_op op = { node->prim, 1, in, node->attrs, 1, &g->values.items[node->out].desc };
-
-    if (node->nin != 1 || node->nout != 1) return false;
-    in[0] = &g->values.items[node->in[0]].desc;
-    return can_fold(&op) && !is_small(&op);
+    return node->attrs->naxes == 1 && node->attrs->axes[0] == last && d->shape[last] > 0 &&
+           d->shape[last] <= CBX__SMALL && rest > 1;
 }
 
 /* Instructions that an element of the result counts as. */
@@ -120,8 +111,8 @@ static cbx__role role_of(const cbx__planner *p, const cbx__node *node, const cbx
     if (!number && is_packed_first(p, node, op)) return CBX__ROLE_APPLY;
     if (kind == CBX_CLASS_VIEW) return number ? CBX__ROLE_NUMBER : CBX__ROLE_VIEW;
     if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
-    if (!can_fold(op)) return CBX__ROLE_APPLY;
-    if (is_small(op)) return CBX__ROLE_SMALL;
+    if (!cbx__can_fold(p->g, node)) return CBX__ROLE_APPLY;
+    if (cbx__folds_small(p->g, node)) return CBX__ROLE_SMALL;
     return p->value[x].in_memory && !p->gpu ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
 }
 
