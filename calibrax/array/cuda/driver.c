@@ -16,21 +16,10 @@ const char *cbx_cuda_build(void) { return cbx__cuda_build_text; }
 
 cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
 {
-    static const struct {
-        int number;
-        cbx_status status;
-    } known[] = {
-        { 1, CBX_EINVAL },         { 2, CBX_ENOMEM },         { 200, CBX_EUNSUPPORTED }, { 209, CBX_EUNSUPPORTED },
-        { 218, CBX_EUNSUPPORTED }, { 222, CBX_EUNSUPPORTED }, { 500, CBX_EVERSION },     { 700, CBX_EINTERNAL },
-        { 701, CBX_EUNSUPPORTED }, { 702, CBX_EINTERNAL },    { 710, CBX_EINTERNAL },    { 715, CBX_EINTERNAL },
-        { 716, CBX_EINTERNAL },    { 718, CBX_EINTERNAL },    { 719, CBX_EINTERNAL },
-    };
-    cbx_status st = CBX_EUNAVAILABLE;
+    const cbx__cuda_meaning *m = cbx__cuda_meaning_of(number);
 
     if (!number) return CBX_OK;
-    for (size_t i = 0; i < CBX_LEN(known); i++)
-        if (known[i].number == number) st = known[i].status;
-    return cbx_fail(err, st, "'%s' of the CUDA driver failed with error %d: %s", call, number, cbx__cuda_words(number));
+    return cbx_fail(err, m->status, "'%s' of the CUDA driver failed with error %d: %s", call, number, m->words);
 }
 
 cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err)
@@ -42,6 +31,12 @@ void cbx__cuda_leave(cbx_cuda *g)
 {
     void *popped;
     (void)g->driver.pop(&popped);
+}
+
+cbx_status cbx__cuda_left(cbx_cuda *g, const char *call, int number, cbx_err *err)
+{
+    cbx__cuda_leave(g);
+    return cbx__cuda_fault(call, number, err);
 }
 
 /* --- opening --- */
@@ -177,13 +172,6 @@ bool cbx_cuda_has_cublas(const cbx_cuda *g, const char **why)
 
 /* --- memory and streams --- */
 
-/* Leaves the context that was entered; number: of the call made in it. */
-static cbx_status left(cbx_cuda *g, const char *call, int number, cbx_err *err)
-{
-    cbx__cuda_leave(g);
-    return cbx__cuda_fault(call, number, err);
-}
-
 cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
 {
     uintptr_t p = 0;
@@ -212,14 +200,14 @@ cbx_status cbx_cuda_upload(cbx_cuda *g, void *to, const void *from, size_t bytes
 {
     const cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
     if (st || !bytes) return st;
-    return left(g, "cuMemcpyHtoDAsync_v2", g->upload((uintptr_t)to, from, bytes, stream), err);
+    return cbx__cuda_left(g, "cuMemcpyHtoDAsync_v2", g->upload((uintptr_t)to, from, bytes, stream), err);
 }
 
 cbx_status cbx_cuda_download(cbx_cuda *g, void *to, const void *from, size_t bytes, void *stream, cbx_err *err)
 {
     const cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
     if (st || !bytes) return st;
-    return left(g, "cuMemcpyDtoHAsync_v2", g->download(to, (uintptr_t)from, bytes, stream), err);
+    return cbx__cuda_left(g, "cuMemcpyDtoHAsync_v2", g->download(to, (uintptr_t)from, bytes, stream), err);
 }
 
 cbx_status cbx_cuda_stream_create(cbx_cuda *g, void **out, cbx_err *err)
@@ -228,7 +216,7 @@ cbx_status cbx_cuda_stream_create(cbx_cuda *g, void **out, cbx_err *err)
     cbx_status st = cbx__cuda_enter(g, err);
 
     if (st) return st;
-    st = left(g, "cuStreamCreate", g->stream_create(&stream, STREAM_NON_BLOCKING), err);
+    st = cbx__cuda_left(g, "cuStreamCreate", g->stream_create(&stream, STREAM_NON_BLOCKING), err);
     if (!st) *out = stream;
     return st;
 }
@@ -243,7 +231,7 @@ void cbx_cuda_stream_free(cbx_cuda *g, void *stream)
 cbx_status cbx_cuda_wait(cbx_cuda *g, void *stream, cbx_err *err)
 {
     const cbx_status st = cbx__cuda_enter(g, err);
-    return st ? st : left(g, "cuStreamSynchronize", g->stream_wait(stream), err);
+    return st ? st : cbx__cuda_left(g, "cuStreamSynchronize", g->stream_wait(stream), err);
 }
 
 /* --- launching --- */

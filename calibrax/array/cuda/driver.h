@@ -85,6 +85,8 @@ cbx_status cbx__cuda_take(cbx_ctx *ctx, const cbx_cuda_opts *o, cbx_cuda **out, 
 /* The context is current from the one to the other. */
 cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err);
 void cbx__cuda_leave(cbx_cuda *g);
+/** The same; number: of the call that was made. */
+cbx_status cbx__cuda_left(cbx_cuda *g, const char *call, int number, cbx_err *err);
 /* What a driver's number means, 0: CBX_OK; call: its symbol. */
 cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err);
 /* In the context; 0 blocks are none to launch. */

@@ -15,54 +15,57 @@ enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
 #define NO_MORE "; this process can no longer use the device"
 /* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can
  * cause. */
-static const struct {
-    int number;
-    const char *words, *remedy;
-} faults[] = {
-    { 1, "an argument is invalid, which is a bug in this library", NULL },
-    { 2, "out of memory: end the processes that use it, 'nvidia-smi' lists them", NULL },
-    { 3, "the driver is not initialised", NULL },
-    { 4, "the driver is shutting down", NULL },
-    { 34, "the library is the stub for linking", "install NVIDIA's driver 525 or later" },
-    { 46, "the device is held by another process: 'nvidia-smi' lists it", NULL },
-    { 100, "no device is visible: CUDA_VISIBLE_DEVICES hides it, or the container has no access to it",
+static const cbx__cuda_meaning faults[] = {
+    { 1, CBX_EINVAL, "an argument is invalid, which is a bug in this library" },
+    { 2, CBX_ENOMEM, "out of memory: end the processes that use it, 'nvidia-smi' lists them" },
+    { 3, CBX_EUNAVAILABLE, "the driver is not initialised" },
+    { 4, CBX_EUNAVAILABLE, "the driver is shutting down" },
+    { 34, CBX_EUNAVAILABLE, "the library is the stub for linking", "install NVIDIA's driver 525 or later" },
+    { 46, CBX_EUNAVAILABLE, "the device is held by another process: 'nvidia-smi' lists it" },
+    { 100, CBX_EUNAVAILABLE,
+      "no device is visible: CUDA_VISIBLE_DEVICES hides it, or the container has no access to it",
       "unset CUDA_VISIBLE_DEVICES" },
-    { 101, "the device does not exist", NULL },
-    { 200, "the driver cannot read the image of the kernels", NULL },
-    { 201, "the device's context is not valid", NULL },
-    { 209, "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs", NULL },
-    { 214, "the device's memory has an uncorrectable error: 'nvidia-smi -q -d ECC' shows details", NULL },
-    { 218, "the driver's compiler does not accept the PTX of the image", NULL },
-    { 222, "the PTX is newer than the driver: install a newer driver", NULL },
-    { 500, "a name is missing in the image", NULL },
-    { 700, "a kernel accessed invalid memory" NO_MORE, NULL },
-    { 701, "a kernel needs more registers or shared memory than the device has", NULL },
-    { 702, "a kernel took longer than the system allows" NO_MORE, NULL },
-    { 710, "an assertion failed in a kernel" NO_MORE, NULL },
-    { 715, "a kernel executed an invalid instruction" NO_MORE, NULL },
-    { 716, "a kernel accessed misaligned memory" NO_MORE, NULL },
-    { 718, "a kernel jumped outside its code" NO_MORE, NULL },
-    { 719, "a kernel failed" NO_MORE, NULL },
-    { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
-    { 803, "the driver library and the kernel's module have different versions", "reboot" },
-    { 804, "the driver's compatibility library does not support this device", "install NVIDIA's driver 525 or later" },
-    { 999, "the driver reports an unknown error; its kernel module may not be loaded", "modprobe nvidia" },
+    { 101, CBX_EUNAVAILABLE, "the device does not exist" },
+    { 200, CBX_EUNSUPPORTED, "the driver cannot read the image of the kernels" },
+    { 201, CBX_EUNAVAILABLE, "the device's context is not valid" },
+    { 209, CBX_EUNSUPPORTED,
+      "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs" },
+    { 214, CBX_EUNAVAILABLE, "the device's memory has an uncorrectable error: 'nvidia-smi -q -d ECC' shows details" },
+    { 218, CBX_EUNSUPPORTED, "the driver's compiler does not accept the PTX of the image" },
+    { 222, CBX_EUNSUPPORTED, "the PTX is newer than the driver: install a newer driver" },
+    { 500, CBX_EVERSION, "a name is missing in the image" },
+    { 700, CBX_EINTERNAL, "a kernel accessed invalid memory" NO_MORE },
+    { 701, CBX_EUNSUPPORTED, "a kernel needs more registers or shared memory than the device has" },
+    { 702, CBX_EINTERNAL, "a kernel took longer than the system allows" NO_MORE },
+    { 710, CBX_EINTERNAL, "an assertion failed in a kernel" NO_MORE },
+    { 715, CBX_EINTERNAL, "a kernel executed an invalid instruction" NO_MORE },
+    { 716, CBX_EINTERNAL, "a kernel accessed misaligned memory" NO_MORE },
+    { 718, CBX_EINTERNAL, "a kernel jumped outside its code" NO_MORE },
+    { 719, CBX_EINTERNAL, "a kernel failed" NO_MORE },
+    { 802, CBX_EUNAVAILABLE, "the system is not ready: its fabric manager does not run",
+      "systemctl start nvidia-fabricmanager" },
+    { 803, CBX_EUNAVAILABLE, "the driver library and the kernel's module have different versions", "reboot" },
+    { 804, CBX_EUNAVAILABLE, "the driver's compatibility library does not support this device",
+      "install NVIDIA's driver 525 or later" },
+    { 999, CBX_EUNAVAILABLE, "the driver reports an unknown error; its kernel module may not be loaded",
+      "modprobe nvidia" },
 };
 
-const char *cbx__cuda_words(int number)
+const cbx__cuda_meaning *cbx__cuda_meaning_of(int number)
 {
+    static const cbx__cuda_meaning other = { 0, CBX_EUNAVAILABLE, "see cudaError_enum" };
+
     for (size_t i = 0; i < CBX_LEN(faults); i++)
-        if (faults[i].number == number) return faults[i].words;
-    return "see cudaError_enum";
+        if (faults[i].number == number) return &faults[i];
+    return &other;
 }
 
 static cbx_status refused(const char *call, int number, const char **remedy, cbx_err *err)
 {
-    *remedy = NULL;
-    for (size_t i = 0; i < CBX_LEN(faults); i++)
-        if (faults[i].number == number) *remedy = faults[i].remedy;
-    return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' of the CUDA driver failed with error %d: %s", call, number,
-                    cbx__cuda_words(number));
+    const cbx__cuda_meaning *m = cbx__cuda_meaning_of(number);
+
+    *remedy = m->remedy;
+    return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' of the CUDA driver failed with error %d: %s", call, number, m->words);
 }
 
 static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx_err *err)

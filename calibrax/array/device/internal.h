@@ -37,8 +37,13 @@ typedef struct cbx__cuda {
  * @return CBX_OK; CBX_EUNAVAILABLE, with the library closed; CBX_ENOMEM */
 cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *count, const char **remedy,
                           cbx_err *err);
-/** What a number of the driver other than 0 means. */
-const char *cbx__cuda_words(int number);
+/** What a number of the driver means; always one. */
+typedef struct cbx__cuda_meaning {
+    int number;
+    cbx_status status;
+    const char *words, *remedy;
+} cbx__cuda_meaning;
+const cbx__cuda_meaning *cbx__cuda_meaning_of(int number);
 cbx_status cbx__cuda_describe(const cbx__cuda *cuda, int index, cbx_device *out, cbx_err *err);
 cbx_status cbx__cuda_memory(const cbx__cuda *cuda, const cbx_device *device, cbx_device_memory *out, cbx_err *err);
 

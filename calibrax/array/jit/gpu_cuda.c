@@ -49,10 +49,7 @@ static cbx_status cuda_wait(cbx__gpu *g, cbx_err *err)
     cbx_cuda *c = cuda_of(g);
     cbx_status st = cbx__cuda_enter(c, err);
 
-    if (st) return st;
-    const int number = c->synchronize();
-    cbx__cuda_leave(c);
-    return number ? cbx__cuda_fault("cuCtxSynchronize", number, err) : CBX_OK;
+    return st ? st : cbx__cuda_left(c, "cuCtxSynchronize", c->synchronize(), err);
 }
 
 static cbx_status cuda_load(cbx__gpu *g, const cbx_text *image, void **module, cbx_err *err)
@@ -61,10 +58,9 @@ static cbx_status cuda_load(cbx__gpu *g, const cbx_text *image, void **module, c
     cbx_status st = cbx__cuda_enter(c, err);
 
     if (st) return st;
-    const int number = c->module_load(module, cbx_text_str(image));
-    cbx__cuda_leave(c);
-    if (number) *module = NULL;
-    return number ? cbx__cuda_fault("cuModuleLoadData", number, err) : CBX_OK;
+    st = cbx__cuda_left(c, "cuModuleLoadData", c->module_load(module, cbx_text_str(image)), err);
+    if (st) *module = NULL;
+    return st;
 }
 
 static void cuda_unload(cbx__gpu *g, void *module)
@@ -85,9 +81,7 @@ static cbx_status cuda_function(cbx__gpu *g, void *module, size_t i, int kind, v
 
     if (st) return st;
     snprintf(name, sizeof name, "%s_%zu", kinds[kind], i);
-    const int number = c->function(out, module, name);
-    cbx__cuda_leave(c);
-    return number ? cbx__cuda_fault("cuModuleGetFunction", number, err) : CBX_OK;
+    return cbx__cuda_left(c, "cuModuleGetFunction", c->function(out, module, name), err);
 }
 
 static cbx_status cuda_launch(cbx__gpu *g, void *function, size_t threads, void *const *parameters, size_t n,
@@ -104,9 +98,8 @@ static cbx_status cuda_launch(cbx__gpu *g, void *function, size_t threads, void 
     for (size_t i = 0; i < n; i++) at[i] = (void *)(uintptr_t)&parameters[i];
     st = cbx__cuda_enter(c, err);
     if (st) return st;
-    const int number = c->launch(function, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0, NULL, at, NULL);
-    cbx__cuda_leave(c);
-    return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
+    return cbx__cuda_left(c, "cuLaunchKernel",
+                          c->launch(function, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0, NULL, at, NULL), err);
 }
 
 /* Of all of them. */
