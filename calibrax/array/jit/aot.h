@@ -29,8 +29,11 @@ typedef struct cbx__aot {
     size_t work_bytes;
 } cbx__aot;
 
-/** Prints the header and the source. */
+/** aot_header.c: the function without its body, constant arrays, and the header. */
+void cbx__aot_put_signature(const cbx__aot *a, cbx_text *out);
+void cbx__aot_put_constants(const cbx__aot *a, cbx_text *out);
 void cbx__aot_put_header(const cbx__aot *a, cbx_text *out);
+/** aot_text.c: the source. */
 void cbx__aot_put_source(const cbx__aot *a, const cbx__kernel *const *kernels, cbx_text *out);
 
 #endif

@@ -5,9 +5,6 @@
  */
 #include "calibrax/array/jit/aot.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "calibrax/array/internal.h"
@@ -17,105 +14,6 @@
 #include "calibrax/base/version.h"
 
 enum { WIDTH = 16 }; /* results that are folded side by side */
-
-/* ---- the declaration ---- */
-
-static void put_signature(const cbx__aot *a, cbx_text *out)
-{
-    const cbx__graph *g = a->graph;
-    const char *before = "";
-
-    cbx_text_printf(out, "void %s(", a->name);
-    for (size_t i = 0; i < g->in.n; i++, before = ", ")
-        cbx_text_printf(out, "%sconst %s *in%zu", before, cbx__ctext_type(cbx__graph_in(g, i)->dtype), i);
-    for (size_t i = 0; i < g->out.n; i++, before = ", ")
-        cbx_text_printf(out, "%s%s *out%zu", before, cbx__ctext_type(cbx__graph_out(g, i)->dtype), i);
-    if (a->work_bytes > 0) cbx_text_printf(out, "%svoid *work", before), before = ", ";
-    if (!*before) cbx_text_puts(out, "void");
-    cbx_text_puts(out, ")");
-}
-
-static void put_description(const char *word, size_t i, const cbx_array_desc *d, cbx_text *out)
-{
-    cbx_text_printf(out, " *   %s%zu: %s (", word, i, cbx_dtype_name(d->dtype));
-    for (int k = 0; k < d->ndim; k++) cbx_text_printf(out, "%s%zu", k ? ", " : "", d->shape[k]);
-    cbx_text_puts(out, ")\n");
-}
-
-static void put_upper(const char *name, cbx_text *out)
-{
-    for (; *name; name++) cbx_text_putc(out, (char)toupper((unsigned char)*name));
-}
-
-void cbx__aot_put_header(const cbx__aot *a, cbx_text *out)
-{
-    const cbx__graph *g = a->graph;
-
-    cbx_text_printf(
-        out, "/*\n * '%s' as C, written by calibrax %s.  Arrays are row-major, without gaps, and do not overlap:\n",
-        g->name, CBX_VERSION);
-    for (size_t i = 0; i < g->in.n; i++) put_description("in", i, cbx__graph_in(g, i), out);
-    for (size_t i = 0; i < g->out.n; i++) put_description("out", i, cbx__graph_out(g, i), out);
-    if (a->work_bytes > 0)
-        cbx_text_puts(
-            out, " *   work: memory of the function's own, aligned as malloc does; what is in it does not matter\n");
-    cbx_text_puts(out, " * Allocates nothing.  Safe from any thread.\n */\n#ifndef ");
-    put_upper(a->name, out);
-    cbx_text_puts(out, "_H\n#define ");
-    put_upper(a->name, out);
-    cbx_text_puts(out,
-                  "_H\n\n#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    if (a->work_bytes > 0) {
-        cbx_text_puts(out, "#define ");
-        put_upper(a->name, out);
-        cbx_text_printf(out, "_WORK_BYTES %zu\n\n", a->work_bytes);
-    }
-    put_signature(a, out);
-    cbx_text_puts(out, ";\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
-}
-
-/* ---- constants ---- */
-
-static void put_number(cbx_dtype t, const void *at, cbx_text *out)
-{
-    double d = 0;
-    float f = 0;
-    uint64_t bits = 0;
-
-    memcpy(&bits, at, cbx__dtype_size(t));
-    memcpy(&f, at, sizeof f <= cbx__dtype_size(t) ? sizeof f : 0);
-    if (t == CBX_F64) memcpy(&d, at, sizeof d);
-    if (t == CBX_F32) d = (double)f;
-    if (t == CBX_F64 || t == CBX_F32) {
-        if (d != d)
-            cbx_text_puts(out, "NAN");
-        else if (isinf(d))
-            cbx_text_puts(out, d < 0 ? "-INFINITY" : "INFINITY");
-        else
-            cbx_text_printf(out, "%a%s", d, t == CBX_F32 ? "f" : "");
-    } else if (t == CBX_BOOL) {
-        cbx_text_puts(out, bits ? "true" : "false");
-    } else {
-        cbx_text_printf(out, "(%s)UINT64_C(%" PRIu64 ")", cbx__ctext_type(t), bits);
-    }
-}
-
-static void put_constants(const cbx__aot *a, cbx_text *out)
-{
-    for (cbx__vid v = 0; v < a->graph->values.n; v++) {
-        const cbx_array *c = a->graph->values.items[v].constant;
-        if (!c || cbx_dtype_kind(c->desc.dtype) == CBX_KIND_COMPLEX) continue;
-        cbx_text_printf(out, "\nCBX_UNUSED static const %s constant%u[%zu] = {", cbx__ctext_type(c->desc.dtype), v,
-                        c->count ? c->count : 1);
-        for (size_t i = 0; i < c->count; i++) {
-            char element[16];
-            cbx__array_pack(c, i, 1, element);
-            cbx_text_puts(out, i == 0 ? "\n    " : i % 8 ? ", " : ",\n    ");
-            put_number(c->desc.dtype, element, out);
-        }
-        cbx_text_puts(out, c->count ? "\n};\n" : " 0 };\n");
-    }
-}
 
 /* ---- nests ---- */
 
@@ -312,7 +210,7 @@ static void put_folds(const cbx__aot *a, size_t number, cbx_text *out)
 
     cbx_text_printf(out, "\ntypedef struct folds%zu {\n", number);
     for (size_t f = 0; f < n->nfolds; f++)
-        cbx_text_printf(out, "    %s t%zu[%d];\n", cbx__ctext_type(n->folds[f].wide), f, width_of(n));
+        cbx_text_printf(out, "    %s t%zu[%d];\n", cbx__ctext_types[n->folds[f].wide], f, width_of(n));
     cbx_text_printf(out, "} folds%zu;\n", number);
 }
 
@@ -388,7 +286,7 @@ static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
         "            for (int64_t c = 0; c < width; c++) sums[k][c] += right[k][c];\n        return;\n    }\n",
         number, number, trees);
     for (size_t f = 0; f < n->nfolds; f++)
-        cbx_text_printf(out, "    %s tile%zu[%d];\n", cbx__ctext_type(n->folds[f].wide), f, CBX__LEAF * width);
+        cbx_text_printf(out, "    %s tile%zu[%d];\n", cbx__ctext_types[n->folds[f].wide], f, CBX__LEAF * width);
     cbx_text_puts(out, "    char *const tiles[] = {");
     for (size_t f = 0; f < n->nfolds; f++) cbx_text_printf(out, "%s(char *)tile%zu", f ? ", " : " ", f);
     cbx_text_printf(out, " };\n    produce%zu(at, pos, count, width, tiles);\n    (void)fold, (void)sums;\n", number);
@@ -408,7 +306,7 @@ static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
                         "    for (int64_t i = 0; i < count; i++)\n        for (int64_t c = 0; c < width; c++) {\n"
                         "            %s *t = &fold->t%zu[c];\n            const %s x = tile%zu[i * %d + c];\n          "
                         "  *t = %s;\n        }\n",
-                        cbx__ctext_type(n->folds[f].wide), f, cbx__ctext_type(n->folds[f].wide), f, width,
+                        cbx__ctext_types[n->folds[f].wide], f, cbx__ctext_types[n->folds[f].wide], f, width,
                         step_of(&n->folds[f]));
     }
     cbx_text_puts(out, "}\n");
@@ -438,7 +336,7 @@ static void put_stores(const cbx__aot *a, const cbx__nest *n, const char *indent
 
     for (size_t f = 0; f < n->nfolds; f++) {
         const cbx__nest_fold *fold = &n->folds[f];
-        const char *type = cbx__ctext_type(fold->to);
+        const char *type = cbx__ctext_types[fold->to];
         cbx_text_printf(out, "%sfor (int64_t c = 0; c < width; c++) *(%s *)(", indent, type);
         put_base(a, fold->result.base, fold->result.offset, out);
         put_steps(n, fold->result.strides, false, last, out);
@@ -527,7 +425,7 @@ void cbx__aot_put_source(const cbx__aot *a, const cbx__kernel *const *kernels, c
     for (size_t i = 0; i < a->n; i++) folds |= trees_of(&a->nests[i]) > 0;
     if (folds) cbx_text_puts(out, sum_leaf);
     put_extremes(a, out);
-    put_constants(a, out);
+    cbx__aot_put_constants(a, out);
     for (size_t i = 0; i < a->n; i++) {
         if (a->nests[i].nfolds == 0 || is_empty(&a->nests[i])) continue;
         put_folds(a, i, out);
@@ -536,7 +434,7 @@ void cbx__aot_put_source(const cbx__aot *a, const cbx__kernel *const *kernels, c
         put_tree(a, i, out);
     }
     cbx_text_puts(out, "\n");
-    put_signature(a, out);
+    cbx__aot_put_signature(a, out);
     cbx_text_puts(out, "\n{\n");
     for (size_t i = 0; i < g->in.n; i++) cbx_text_printf(out, "    (void)in%zu;\n", i);
     for (size_t i = 0; i < g->out.n; i++) cbx_text_printf(out, "    (void)out%zu;\n", i);

@@ -22,7 +22,7 @@ const cbx__kinstr *cbx__ctext_refused(const cbx__kernel *k);
  * @param is_part  of a larger text: they are static, and without `self`
  */
 void cbx__ctext_put(cbx_text *out, const char *name, bool is_part, size_t n, const cbx__kernel *const *kernels);
-/** "bool", "int8_t" ... "double", of a dtype that kernels have. */
-const char *cbx__ctext_type(cbx_dtype t);
+/** "bool", "int8_t" ... "double", of dtypes that kernels have. */
+extern const char *const cbx__ctext_types[CBX_DTYPE_COUNT];
 
 #endif

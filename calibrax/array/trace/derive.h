@@ -109,4 +109,11 @@ cbx_array *cbx__zeros_of(cbx_ctx *ctx, const cbx_array_desc *d);
 /** True of dtypes that have tangents: float and complex. */
 static inline bool cbx__has_tangent(cbx_dtype t) { return cbx_dtype_kind(t) >= CBX_KIND_FLOAT; }
 
+/** TAKE or TAKE_ALONG: elements of x. */
+static inline cbx_array *cbx__apply_at(cbx_ctx *c, cbx_prim p, const cbx_array *x, const cbx_array *index,
+                                       const cbx_attrs *a)
+{
+    return cbx_apply(c, p, 2, (const cbx_array *const[]){ x, index }, a);
+}
+
 #endif
