@@ -268,3 +268,15 @@ void cbx__process_last_words(const cbx__process *p, char *out, size_t size)
     while (n > 0 && ((unsigned char)line[n] & 0xC0) == 0x80) n--; /* what was cut ends with a character */
     out[n] = '\0';
 }
+
+void cbx__put_quoted(cbx_text *t, const char *word)
+{
+    cbx_text_putc(t, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            cbx_text_puts(t, "'\\''");
+        else
+            cbx_text_putc(t, *word);
+    }
+    cbx_text_putc(t, '\'');
+}

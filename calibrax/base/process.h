@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "calibrax/base/ctx.h"
+#include "calibrax/base/text.h"
 
 #define CBX__PROCESS_TAIL    2047
 #define CBX__PROCESS_CHANNEL 3  /* the child's descriptor behind the usual three */
@@ -80,6 +81,9 @@ void cbx__process_last_words(const cbx__process *p, char *out, size_t size);
 
 /* Of a struct rusage. */
 static inline double cbx__seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+/* A word in quotes of the shell. */
+void cbx__put_quoted(cbx_text *t, const char *word);
 
 /* The same file under a close-on-exec number above those that a child's are moved onto; fd is
  * closed.  -1 with errno. */

@@ -44,7 +44,7 @@ typedef struct job {
 static cbx_status is_ancestor(cbx__shell *sh, const char *older, const char *newer, bool *yes, cbx_err *err)
 {
     int code = 0;
-    cbx_status st = cbx__git(sh, sh->repository, NULL, &code, err, "merge-base --is-ancestor %s %s", older, newer);
+    cbx_status st = cbx__git(sh, sh->repository, NULL, &code, err, "merge-base", "--is-ancestor", older, newer, NULL);
 
     if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
     *yes = code == 0;
@@ -83,9 +83,11 @@ static cbx_status read_graph(cbx__shell *sh, const char *good, const char *bad, 
     const char *text = "";
     CBX_LIST(size_t) first = { 0 }, parents = { 0 };
     cbx_names commits; /* in the arena, as all of the graph */
-    bool made = true;
-    cbx_status st = cbx__git(sh, sh->repository, &text, NULL, err, "rev-list --topo-order --reverse --parents %s..%s",
-                             good, bad);
+    const char *range = cbx_arena_printf(sh->arena, "%s..%s", good, bad);
+    bool made = range != NULL;
+    cbx_status st = !made ? CBX_OK
+                          : cbx__git(sh, sh->repository, &text, NULL, err, "rev-list", "--topo-order", "--reverse",
+                                     "--parents", range, NULL);
 
     cbx_names_init(&commits, &al);
     /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on
@@ -127,12 +129,11 @@ cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *
                               const char **subject, cbx_err *err)
 {
     cbx__shell sh = { 0 };
-    const char *quoted = cbx__shell_quote(arena, commit), *out = "";
+    const char *out = "";
     int code = 0;
-    cbx_status st = quoted ? cbx__shell_open(ctx, repository, NULL, NULL, arena, &sh, err)
-                           : cbx_fail_nomem(err, "a bisection");
+    cbx_status st = cbx__shell_open(ctx, repository, NULL, NULL, arena, &sh, err);
 
-    if (!st) st = cbx__git(&sh, sh.repository, &out, &code, err, "log -1 --format=%%s %s --", quoted);
+    if (!st) st = cbx__git(&sh, sh.repository, &out, &code, err, "log", "-1", "--format=%s", commit, "--", NULL);
     cbx__shell_close(&sh);
     if (st) return st;
     *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));

@@ -1,6 +1,6 @@
 /*
- * Commands run as users write them, through sh; standard output and error go to files of the
- * scratch folder, so that nothing has to be read while they run.
+ * Commands run as users write them, through sh; their standard output goes to a file in memory, so
+ * that nothing has to be read while they run.
  */
 #include "calibrax/ci/shell.h"
 
@@ -12,26 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/base/together.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
-
-const char *cbx__shell_quote(cbx_arena *arena, const char *text)
-{
-    CBX_SCOPED(cbx_text, t, &arena->al);
-    cbx_text_putc(&t, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            cbx_text_puts(&t, "'\\''");
-        else
-            cbx_text_putc(&t, *text);
-    }
-    cbx_text_putc(&t, '\'');
-    return t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
-}
 
 /* --- the folder --- */
 
@@ -89,101 +78,72 @@ void cbx__shell_close(cbx__shell *sh)
 {
     if (sh->folder) cbx__temporary_remove(sh->folder);
     cbx_lock_release(sh->lock);
-    sh->folder = NULL;
-    sh->lock = NULL;
-}
-
-/* The script around a command: where it runs, what it knows, where its output goes. */
-static const char *wrap(cbx__shell *sh, cbx_arena *arena, const cbx__shell_job *job)
-{
-    const char *dir = cbx__shell_quote(arena, job->dir ? job->dir : sh->folder);
-    const char *folder = cbx__shell_quote(arena, sh->folder), *command = cbx__shell_quote(arena, job->command);
-    const char *set = "";
-
-    if (job->commit)
-        set = cbx_arena_printf(arena, "CALIBRAX_BISECT_COMMIT=%s; export CALIBRAX_BISECT_COMMIT; ", job->commit);
-    if (!dir || !folder || !command || !set) return NULL;
-    return cbx_arena_printf(
-        arena,
-        "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY; %s"
-        "cd %s && exec sh -c %s > %s/out 2> %s/err",
-        set, dir, command, folder, folder);
+    if (sh->output) close(sh->output);
+    *sh = (cbx__shell){ .ctx = NULL };
 }
 
 cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err)
 {
-    cbx_command_opts opts = { sizeof opts };
-    cbx_command_record record;
-    cbx_status st = CBX_OK;
-    const char *script;
+    const cbx_env_setting env[] = { { "GIT_DIR", NULL },
+                                    { "GIT_WORK_TREE", NULL },
+                                    { "GIT_INDEX_FILE", NULL },
+                                    { "GIT_PREFIX", NULL },
+                                    { "GIT_COMMON_DIR", NULL },
+                                    { "GIT_OBJECT_DIRECTORY", NULL },
+                                    { "CALIBRAX_BISECT_COMMIT", job->commit } };
+    cbx_command_opts opts = { .struct_size = sizeof opts,
+                              .timeout_s = job->timeout_s,
+                              .env_pad_bytes = job->env_pad_bytes,
+                              .stack_pad_bytes = job->stack_pad_bytes,
+                              .stop = sh->stop,
+                              .claim = job->claim,
+                              .folder = job->dir ? job->dir : sh->folder,
+                              .env = env,
+                              .nenv = CBX_LEN(env) - !job->commit };
+    cbx_command_record r;
 
     if (sh->stop && *sh->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(sh->ctx));
-    opts.timeout_s = job->timeout_s;
-    opts.env_pad_bytes = job->env_pad_bytes;
-    opts.stack_pad_bytes = job->stack_pad_bytes;
-    opts.stop = sh->stop;
-    opts.claim = job->claim;
-    script = wrap(sh, &arena, job);
-    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)
-                : cbx_fail_nomem(err, "a command or a worktree");
-    if (!st && record.failure == CBX_FAILURE_INTERRUPTED) st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    if (!st) {
-        *end = (cbx__shell_end){ .failure = record.failure,
-                                 .exit_code = record.exit_code,
-                                 .wall_s = 1e-9 * record.wall_ns };
-        if (record.failure) {
-            const char *path = cbx_path_join(&arena, sh->folder, "err");
-            char line[256] = "", *text;
-            size_t len;
-
-            if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MAX, &text, &len, NULL)) {
-                size_t to = len, from; /* of the last line that is not blank, cut to its end */
-                while (to > 0 && isspace((unsigned char)text[to - 1])) to--;
-                for (from = to; from > 0 && text[from - 1] != '\n'; from--) {}
-                snprintf(line, sizeof line, "%.*s", (int)(to - from < 200 ? to - from : 200), text + from);
-                cbx_text_blank(line);
-                cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
-            }
-            snprintf(end->message, sizeof end->message, "%.200s%s%s", record.message, *line ? ": " : "", line);
-        }
-    }
-    return st;
+    if (sh->output) close(sh->output);
+    sh->output = 0;
+    cbx_status st = cbx__memory_file("output", &sh->output, err);
+    opts.output = sh->output;
+    if (!st) st = cbx_command_run(sh->ctx, job->command, &opts, &r, err);
+    if (st) return st;
+    if (r.failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    *end = (cbx__shell_end){ .failure = r.failure, .exit_code = r.exit_code, .wall_s = 1e-9 * r.wall_ns };
+    if (r.failure)
+        snprintf(end->message, sizeof end->message, "%.200s%s%.200s", r.message, *r.last_words ? ": " : "",
+                 r.last_words);
+    return CBX_OK;
 }
 
-cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err)
+/* Standard output of the last run.  Free as cbx_file_read says. */
+static cbx_status read_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err)
 {
-    const char *path;
-
-    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(sh->ctx));
-    path = cbx_path_join(&arena, sh->folder, "out");
-    return path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err)
-                : cbx_fail_nomem(err, "a command or a worktree");
+    return cbx__memory_file_read(cbx_ctx_allocator(sh->ctx), sh->output, "standard output", OUTPUT_MAX, data, len, err);
 }
 
-cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err,
-                    const char *args, ...)
+cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err, ...)
 {
-    const char *quoted = cbx__shell_quote(sh->arena, dir), *words;
-    cbx__shell_job job = { NULL };
     cbx__shell_end end;
-    cbx_status st;
-    va_list list;
+    va_list words;
     char *data;
     size_t len;
 
-    va_start(list, args);
-    words = cbx_arena_vprintf(sh->arena, args, list);
-    va_end(list);
-    if (quoted && words) job.command = cbx_arena_printf(sh->arena, "git -C %s %s", quoted, words);
-    if (!job.command) return cbx_fail_nomem(err, "a command or a worktree");
-    st = cbx__shell_run(sh, &job, &end, err);
+    CBX_SCOPED(cbx_text, line, cbx_ctx_allocator(sh->ctx));
+    cbx__put_mixed(&line, cbx__put_quoted, "git -C ", dir, NULL);
+    va_start(words, err);
+    for (const char *word; (word = va_arg(words, const char *)) != NULL;)
+        cbx__put_mixed(&line, cbx__put_quoted, " ", word, NULL);
+    va_end(words);
+    cbx_status st = cbx_text_check(&line, err);
+    if (!st) st = cbx__shell_run(sh, &(cbx__shell_job){ .command = cbx_text_str(&line) }, &end, err);
     if (st) return st;
     if (exit_code) *exit_code = end.exit_code;
     if (end.failure && (!exit_code || end.failure != CBX_FAILURE_EXITED))
         return cbx_fail(err, CBX_ECHILD, "git failed in '%s': %s", dir, end.message);
     if (!output) return CBX_OK;
-    st = cbx__shell_output(sh, &data, &len, err);
+    st = read_output(sh, &data, &len, err);
     if (st) return st;
     *output = cbx_arena_strndup(sh->arena, data, len);
     cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
@@ -221,7 +181,7 @@ cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const c
     if (st || end->failure) return st;
     *value = end->wall_s;
     if (!metric) return CBX_OK;
-    st = cbx__shell_output(sh, &text, &len, err);
+    st = read_output(sh, &text, &len, err);
     if (st) return st;
     if (!cbx__metric_scan(text, metric, value))
         snprintf(end->message, sizeof end->message, "no number after '%s' in the output of the benchmark", metric);
@@ -233,13 +193,12 @@ cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const c
 
 cbx_status cbx__repository_resolve(cbx__shell *sh, const char *rev, const char *what, const char **hash, cbx_err *err)
 {
-    const char *wanted = cbx_arena_printf(sh->arena, "%s^{commit}", rev), *quoted, *out;
+    const char *wanted = cbx_arena_printf(sh->arena, "%s^{commit}", rev), *out;
     int code = 0;
-    cbx_status st;
 
-    quoted = wanted ? cbx__shell_quote(sh->arena, wanted) : NULL;
-    if (!quoted) return cbx_fail_nomem(err, "a command or a worktree");
-    st = cbx__git(sh, sh->repository, &out, &code, err, "rev-parse --verify --quiet --end-of-options %s", quoted);
+    if (!wanted) return cbx_fail_nomem(err, "a command or a worktree");
+    const cbx_status st = cbx__git(sh, sh->repository, &out, &code, err, "rev-parse", "--verify", "--quiet",
+                                   "--end-of-options", wanted, NULL);
     if (st) return st;
     if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "%s needs git: apt-get install git", what);
     if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is not in a git repository", sh->repository);
@@ -251,32 +210,28 @@ cbx_status cbx__repository_resolve(cbx__shell *sh, const char *rev, const char *
 
 cbx_status cbx__mirror_make(cbx__shell *sh, cbx_err *err)
 {
-    const char *place, *from, *to;
-    cbx_status st = cbx__git(sh, sh->repository, &place, NULL, err,
-                             "rev-parse --path-format=absolute --git-common-dir");
+    const char *place;
+    cbx_status st = cbx__git(sh, sh->repository, &place, NULL, err, "rev-parse", "--path-format=absolute",
+                             "--git-common-dir", NULL);
 
     if (st) return st;
     place = cbx_arena_strndup(sh->arena, place, strcspn(place, "\n"));
-    from = place ? cbx__shell_quote(sh->arena, place) : NULL;
     sh->mirror = cbx_path_join(sh->arena, sh->folder, "mirror");
-    to = sh->mirror ? cbx__shell_quote(sh->arena, sh->mirror) : NULL;
-    if (!from || !to) return cbx_fail_nomem(err, "a command or a worktree");
-    return cbx__git(sh, sh->repository, NULL, NULL, err, "clone --quiet --shared --no-checkout %s %s", from, to);
+    if (!place || !sh->mirror) return cbx_fail_nomem(err, "a command or a worktree");
+    return cbx__git(sh, sh->repository, NULL, NULL, err, "clone", "--quiet", "--shared", "--no-checkout", place,
+                    sh->mirror, NULL);
 }
 
 cbx_status cbx__worktree_add(cbx__shell *sh, const char *name, const char *hash, const char **path, cbx_err *err)
 {
-    const char *quoted;
-
     *path = cbx_path_join(sh->arena, sh->folder, name);
-    quoted = *path ? cbx__shell_quote(sh->arena, *path) : NULL;
-    if (!quoted) return cbx_fail_nomem(err, "a command or a worktree");
-    return cbx__git(sh, sh->mirror, NULL, NULL, err,
-                    "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s", quoted, hash);
+    if (!*path) return cbx_fail_nomem(err, "a command or a worktree");
+    return cbx__git(sh, sh->mirror, NULL, NULL, err, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet",
+                    "--force", "--detach", *path, hash, NULL);
 }
 
 void cbx__worktree_remove(cbx__shell *sh, const char *path)
 {
     cbx__temporary_remove(path);
-    (void)cbx__git(sh, sh->mirror, NULL, NULL, NULL, "worktree prune");
+    (void)cbx__git(sh, sh->mirror, NULL, NULL, NULL, "worktree", "prune", NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Commands in a folder, with their output in a file; git through them; and worktrees of a
+ * Commands in a folder, with their output kept; git through them; and worktrees of a
  * repository.
  */
 #ifndef CALIBRAX_CI_SHELL_H
@@ -18,6 +18,7 @@ typedef struct cbx__shell {
     const char *mirror;     /* a clone in the folder; NULL: not made yet */
     const cbx_stop_flag *stop;
     cbx_lock *lock; /* of the folder */
+    int output;     /* of the last run; 0: there was none */
 } cbx__shell;
 
 typedef struct cbx__shell_job {
@@ -43,19 +44,15 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *repository, const char *scr
 /* Removes the folder; a zeroed one, never opened, is fine. */
 void cbx__shell_close(cbx__shell *sh);
 
-/* 'text' with its quotes escaped, in an arena; NULL: out of memory. */
-const char *cbx__shell_quote(cbx_arena *arena, const char *text);
 /* @return CBX_OK: look at end; CBX_EINTERRUPTED: the stop flag; as cbx_command_run */
 cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err);
-/* Standard output of the last run; at most 64 MiB.  Free as cbx_file_read says. */
-cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err);
 
 /*
- * `git -C dir ARGS`, as printf makes them; what it printed goes to the arena.
+ * `git -C dir WORDS`, up to a NULL; what it printed, 64 MiB at most, goes to the arena.
  * @param exit_code  NULL: any but 0 is CBX_ECHILD with git's own words
  */
-cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err,
-                    const char *args, ...) CBX_PRINTF(6, 7);
+cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err, ...)
+    __attribute__((sentinel));
 
 /*
  * Runs a benchmark: its value is the wall time, or the last number behind a metric's name in what

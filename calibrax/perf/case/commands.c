@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
+#include "calibrax/base/process.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/core/run.h"
 #include "calibrax/perf/case/declared_internal.h"
@@ -129,11 +131,8 @@ static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void 
     const char *key;
 
     if (r->st) return;
-    cbx_json *run = cbx_json_new_object();
-    cbx_json_set_string(run, "id", "defs");
-    cbx_json_set_string(run, "timestamp", "2000-01-01T00:00:00+00:00");
-    cbx_json_set_array(run, "points");
-    cbx_json_set(run, "metric_defs", cbx_json_copy(v));
+    cbx_json *run = cbx_json_object(J_TEXT("id", "defs"), J_TEXT("timestamp", "2000-01-01T00:00:00+00:00"),
+                                    J_JSON("points", cbx_json_new_array()), J_JSON("metric_defs", cbx_json_copy(v)));
     cbx_json *whole = cbx_json_get(run, "metric_defs");
     for (size_t i = 0; cbx_json_member(whole, i, &key, &value); i++) {
         if (cbx_json_typeof(value) != CBX_JSON_OBJECT) continue;
@@ -190,18 +189,6 @@ static const char *value_of(const cbx_declared *d, const cbx_params *point, cons
     if (def->kind == CBX_PARAM_WORD) return cbx_params_word(point, def->name);
     snprintf(buf, 32, "%lld", (long long)cbx_params_int(point, def->name));
     return buf;
-}
-
-void cbx__put_quoted(cbx_text *t, const char *word)
-{
-    cbx_text_putc(t, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            cbx_text_puts(t, "'\\''");
-        else
-            cbx_text_putc(t, *word);
-    }
-    cbx_text_putc(t, '\'');
 }
 
 const char *cbx__declared_text(const cbx_declared *d, const cbx_params *point, const char *text, cbx_arena *arena)

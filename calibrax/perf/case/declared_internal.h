@@ -92,7 +92,5 @@ cbx_status cbx__declared_read(cbx_ctx *ctx, const char *path, const cbx_allocato
 /* The benchmarks of a case of commands, for as long as d and the arena live. */
 cbx_status cbx__declared_benchmarks(cbx_ctx *ctx, const cbx_declared *d, cbx_arena *arena,
                                     const cbx_benchmark_command **out, size_t *count, cbx_err *err);
-/* A word in quotes of the shell. */
-void cbx__put_quoted(cbx_text *t, const char *word);
 
 #endif

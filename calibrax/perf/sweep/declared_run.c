@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/perf/case/declared_internal.h"
