@@ -14,6 +14,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/together.h"
@@ -488,12 +489,9 @@ cbx_json *cbx_bisect_state(const cbx_bisect *b)
 {
     cbx_json *o = cbx_json_new_object(), *list;
 
-    cbx_json_set_string(o, "schema", SCHEMA);
-    cbx_json_set_int(o, "version", VERSION);
-    cbx_json_set_string(o, "identity", b->opts.identity);
-    cbx_json_set_string(o, "good", b->names.list[b->n]);
-    cbx_json_set_string(o, "bad", b->names.list[b->n - 1]);
-    cbx_json_set_int(o, "candidates", (int64_t)b->n);
+    cbx_json_put(o, J_TEXT("schema", SCHEMA), J_INT("version", VERSION), J_TEXT("identity", b->opts.identity),
+                 J_TEXT("good", b->names.list[b->n]), J_TEXT("bad", b->names.list[b->n - 1]),
+                 J_INT("candidates", b->n));
     list = cbx_json_set_array(o, "observations");
     for (size_t v = 0; v < b->values.n; v++) {
         cbx_json *pair = cbx_json_push_array(list);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/ci/shell.h"
@@ -165,8 +166,7 @@ static void put_side(cbx_json *root, const char *key, const char *rev, const cbx
 {
     cbx_json *o = cbx_json_set_object(root, key);
 
-    cbx_json_set_string(o, "revision", rev);
-    cbx_json_set_string(o, "commit", r->hash[side]);
+    cbx_json_put(o, J_TEXT("revision", rev), J_TEXT("commit", r->hash[side]));
     cbx_json_set_interval(o, "median", r->median[side].value, r->median[side].lower, r->median[side].upper,
                           r->median[side].level);
     cbx_json_set_doubles(o, "values", r->values[side], r->rounds);
@@ -174,15 +174,11 @@ static void put_side(cbx_json *root, const char *key, const char *rev, const cbx
 
 cbx_json *cbx_compare_json(const cbx_compare_opts *opts, const cbx_compare_result *r)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_document("nperf-compare", J_TEXT("metric", opts->metric ? opts->metric : "wall_s"));
 
-    cbx_json_set_string(o, "schema", "nperf-compare");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "metric", opts->metric ? opts->metric : "wall_s");
     put_side(o, "a", opts->a, r, 0);
     put_side(o, "b", opts->b, r, 1);
     cbx_json_set_interval(o, "ratio", r->ratio.value, r->ratio.lower, r->ratio.upper, r->ratio.level);
-    cbx_json_set_double(o, "p", r->p);
-    cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict));
+    cbx_json_put(o, J_NUMBER("p", r->p), J_TEXT("verdict", cbx_verdict_name(r->verdict)));
     return cbx_json_finish(o);
 }

@@ -10,7 +10,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/together.h"
 
 typedef struct cbx__waiver_use {
@@ -480,18 +480,12 @@ static cbx_json *finding_json(const cbx_guard *g, size_t i)
     const cbx_finding *f = cbx_regression_finding(g->r, i);
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "key", f->key);
-    cbx_json_set_string(o, "point", f->point);
-    cbx_json_set_string(o, "scenario", f->scenario);
-    cbx_json_set_string(o, "tags", f->tags);
-    cbx_json_set_string(o, "metric", f->metric);
-    cbx_json_set_string(o, "unit", f->unit);
-    cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
-    cbx_json_set_int(o, "exit_code", code_of(g, i));
-    if (f->unit) {
-        cbx_json_set_string(o, "direction", cbx_direction_name(f->direction));
-        cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
-    }
+    cbx_json_put(o, J_TEXT("key", f->key), J_TEXT("point", f->point), J_TEXT("scenario", f->scenario),
+                 J_TEXT("tags", f->tags), J_TEXT("metric", f->metric), J_TEXT("unit", f->unit),
+                 J_TEXT("outcome", cbx_outcome_name(f->outcome)), J_INT("exit_code", code_of(g, i)));
+    if (f->unit)
+        cbx_json_put(o, J_TEXT("direction", cbx_direction_name(f->direction)),
+                     J_TEXT("priority", cbx_priority_name(f->priority)));
     cbx_json_set_number(o, "baseline", f->baseline);
     cbx_json_set_number(o, "current", f->current);
     cbx_json_set_number(o, "change", f->change);
@@ -510,14 +504,10 @@ static cbx_json *finding_json(const cbx_guard *g, size_t i)
 static cbx_json *waiver_json(const cbx_guard *g, size_t i)
 {
     const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
-    cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "key", w->key);
-    cbx_json_set_string(o, "reason", w->reason);
-    cbx_json_set_string(o, "until", w->until);
-    cbx_json_set_bool(o, "expired", g->use[i].expired);
-    cbx_json_set_int(o, "uses", g->use[i].expired ? 0 : (int64_t)g->use[i].fits);
-    return o;
+    return cbx_json_object(J_TEXT("key", w->key), J_TEXT("reason", w->reason), J_TEXT("until", w->until),
+                           J_BOOL("expired", g->use[i].expired),
+                           J_INT("uses", g->use[i].expired ? 0 : (int64_t)g->use[i].fits));
 }
 
 static cbx_json *head_json(const cbx_guard *g)
@@ -527,16 +517,13 @@ static cbx_json *head_json(const cbx_guard *g)
 
     for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
         cbx_json_set_int(counts, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k]);
-    cbx_json_set_string(o, "schema", CBX_GUARD_SCHEMA);
-    cbx_json_set_int(o, "version", CBX_GUARD_SCHEMA_VERSION);
-    cbx_json_set_int(o, "exit_code", g->gate.exit_code);
-    cbx_json_set_string(o, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL);
-    cbx_json_set_string(o, "sentence", g->gate.sentence);
-    cbx_json_set_string(o, "run", cbx_regression_run_id(g->r));
-    cbx_json_set_string(o, "baseline", cbx_regression_baseline_id(g->r));
-    cbx_json_set_string(o, "machines", machines[cbx_regression_machines(g->r)]);
-    cbx_json_set_string(o, "label", cbx_regression_label(g->r));
-    cbx_json_set_int(o, "waived", (int64_t)g->gate.waived);
+    cbx_json_put(o, J_TEXT("schema", CBX_GUARD_SCHEMA), J_INT("version", CBX_GUARD_SCHEMA_VERSION),
+                 J_INT("exit_code", g->gate.exit_code),
+                 J_TEXT("reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL),
+                 J_TEXT("sentence", g->gate.sentence), J_TEXT("run", cbx_regression_run_id(g->r)),
+                 J_TEXT("baseline", cbx_regression_baseline_id(g->r)),
+                 J_TEXT("machines", machines[cbx_regression_machines(g->r)]),
+                 J_TEXT("label", cbx_regression_label(g->r)), J_INT("waived", g->gate.waived));
     return o;
 }
 

@@ -13,6 +13,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/case/members.h"
@@ -309,17 +310,14 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
     if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
     if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
-    cbx_json *o = cbx_json_new_object();
-    cbx_json_set_string(o, "file", file);
-    cbx_json_set_string(o, "call", colon + 1);
+    cbx_json *o = cbx_json_object(J_TEXT("file", file), J_TEXT("call", colon + 1));
     if (f->setup) cbx_json_set_string(o, "setup", f->setup);
     cbx_json *list = cbx_json_set_array(o, "inputs");
     for (size_t i = 0; i < ops->ninputs; i++) cbx_json_push_string(list, ops->input_names[i]);
     list = cbx_json_set_array(o, "outputs");
     for (size_t i = 0; i < ops->noutputs; i++) cbx_json_push_string(list, ops->output_names[i]);
     if (reference) {
-        cbx_json_set_double(o, "rtol", f->rtol);
-        cbx_json_set_double(o, "atol", f->atol);
+        cbx_json_put(o, J_NUMBER("rtol", f->rtol), J_NUMBER("atol", f->atol));
         put_tolerances(c->d, f, o);
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/validation/accuracy.h"
 
 static const struct {
@@ -88,11 +89,8 @@ cbx_json *cbx_target_json(const cbx_target_check *t)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "benchmark", t->benchmark);
-    cbx_json_set_string(o, "metric", t->metric);
-    cbx_json_set_double(o, "target", t->target);
-    cbx_json_set_string(o, "direction", cbx_direction_name(t->direction));
-    cbx_json_set_double(o, "value", t->value.value);
+    cbx_json_put(o, J_TEXT("benchmark", t->benchmark), J_TEXT("metric", t->metric), J_NUMBER("target", t->target),
+                 J_TEXT("direction", cbx_direction_name(t->direction)), J_NUMBER("value", t->value.value));
     if (isfinite(t->value.lower)) cbx_json_set_double(o, "lower", t->value.lower);
     if (isfinite(t->value.upper)) cbx_json_set_double(o, "upper", t->value.upper);
     cbx_json_set_string(o, "outcome", cbx_target_outcome_name(t->outcome));

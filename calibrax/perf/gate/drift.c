@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/core/record.h"
 #include "calibrax/perf/launch/check.h"
 
@@ -30,13 +31,9 @@ static void add_digest(cbx_json *list, const cbx_array *a)
         largest = fmax(largest, fabs(v));
     }
     for (int i = 0; i < cbx_array_ndim(a); i++) cbx_json_push_int(shape, (int64_t)cbx_array_dim(a, i));
-    cbx_json_set_string(o, "dtype", cbx_dtype_name(cbx_array_dtype(a)));
-    cbx_json_set_int(o, "finite", finite);
-    cbx_json_set_int(o, "nan", nan);
-    cbx_json_set_int(o, "infinite", infinite);
-    cbx_json_set_double(o, "l1", l1);
-    cbx_json_set_double(o, "l2_squared", l2_squared);
-    cbx_json_set_double(o, "largest", largest);
+    cbx_json_put(o, J_TEXT("dtype", cbx_dtype_name(cbx_array_dtype(a))), J_INT("finite", finite), J_INT("nan", nan),
+                 J_INT("infinite", infinite), J_NUMBER("l1", l1), J_NUMBER("l2_squared", l2_squared),
+                 J_NUMBER("largest", largest));
 }
 
 /* --- one baseline at one point --- */
@@ -119,14 +116,12 @@ static void put_signature(const cbx_case_ops *c, cbx_text *t)
 cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const char *const *names, size_t count,
                               cbx_json **out, cbx_err *err)
 {
-    cbx_json *root = cbx_json_new_object();
+    cbx_json *root = cbx_json_new_document("nperf-drift");
     size_t n = count ? count : list->count;
     cbx_text signature;
     cbx_status st = CBX_OK;
 
     cbx_text_init(&signature, cbx_ctx_allocator(ctx));
-    cbx_json_set_string(root, "schema", "nperf-drift");
-    cbx_json_set_int(root, "version", 1);
     cbx_json *cases = cbx_json_set_object(root, "cases");
     for (size_t i = 0; !st && i < n; i++) {
         const cbx_case_ops *c = count ? cbx_case_find(list, names[i]) : list->cases[i];
@@ -183,10 +178,8 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
         cbx_text_puts(&sentence, ", was ");
         put_value(was, &sentence);
     }
-    cbx_json_set_string(o, "case", p->case_name);
-    cbx_json_set_string(o, "point", p->point);
-    cbx_json_set_string(o, "baseline", p->baseline);
-    cbx_json_set_number(o, "output", NAN);
+    cbx_json_put(o, J_TEXT("case", p->case_name), J_TEXT("point", p->point), J_TEXT("baseline", p->baseline),
+                 J_TEXT("output", NULL));
     if (p->output >= 0) cbx_json_set_int(o, "output", p->output);
     cbx_json_set_string(o, "what", what ? what : "presence");
     cbx__set_copy(o, "is", is);
@@ -273,11 +266,8 @@ cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_j
         if (!cbx_json_has(now_cases, name))
             find(findings, &p, NULL, NULL, NULL, "is in the manifest, and there is no such case now");
     }
-    root = cbx_json_new_object();
-    cbx_json_set_string(root, "schema", "nperf-drift-findings");
-    cbx_json_set_int(root, "version", 1);
-    cbx_json_set_int(root, "drifted", (int64_t)cbx_json_length(findings));
-    cbx_json_set(root, "findings", findings);
+    root = cbx_json_document("nperf-drift-findings", J_INT("drifted", cbx_json_length(findings)),
+                             J_JSON("findings", findings));
     st = cbx_json_check(root, err);
     return CBX_FINISH(st, *out = root, cbx_json_unref(root));
 }

@@ -5,6 +5,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/timing_internal.h"
@@ -171,9 +172,8 @@ static void put_metadata(const measuring *m, cbx_json *metadata)
     for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
         if (!m->ran[i].start_ns) continue;
         cbx_json *o = cbx_json_push_object(phases);
-        cbx_json_set_string(o, "name", cbx__phase_names[i]);
-        cbx_json_set_int(o, "start_ns", (int64_t)m->ran[i].start_ns);
-        cbx_json_set_int(o, "duration_ns", (int64_t)m->ran[i].duration_ns);
+        cbx_json_put(o, J_TEXT("name", cbx__phase_names[i]), J_INT("start_ns", m->ran[i].start_ns),
+                     J_INT("duration_ns", m->ran[i].duration_ns));
     }
     if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
     if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));

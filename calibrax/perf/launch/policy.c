@@ -8,6 +8,7 @@
  * "ONEDNN_DEFAULT_FPMATH_MODE".
  */
 #include "calibrax/perf/launch/policy.h"
+#include "calibrax/base/json_put.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,10 +121,8 @@ cbx_json *cbx__policy_json(const char *provider, const char *platform, int threa
                            bool with_environment)
 {
     const char *applied = cbx__policy_applied(provider, precision);
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_object(J_INT("threads", threads), J_TEXT("precision", applied));
 
-    cbx_json_set_int(o, "threads", threads);
-    cbx_json_set_string(o, "precision", applied);
     if (with_environment && strcmp(applied, precision)) cbx_json_set_string(o, "precision_asked", precision);
     for (int by_call = 1; by_call >= !with_environment; by_call--) {
         cbx_json *settings = cbx_json_set_object(o, by_call ? "settings" : "environment");

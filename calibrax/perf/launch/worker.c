@@ -47,31 +47,6 @@ bool cbx__worker_say(cbx__worker *w, cbx_json *answer)
     return st == CBX_OK;
 }
 
-cbx_json *cbx__worker_answer(const char *op)
-{
-    cbx_json *m = cbx_json_new_object();
-    cbx_json_set_string(m, "op", op);
-    return m;
-}
-
-static bool say_hello(cbx__worker *w)
-{
-    cbx_json *m = cbx__worker_answer("hello"), *versions;
-    const char *threads = getenv("OMP_NUM_THREADS");
-    cbx_json_set_int(m, "protocol", PROTOCOL_VERSION);
-    cbx_json_set_string(m, "framework", "native");
-    versions = cbx_json_set_object(m, "versions");
-    cbx_json_set_string(versions, "calibrax", cbx_version());
-    cbx_json_set_string(versions, "revision", cbx_revision());
-    cbx_json_set_string(versions, "build", cbx_build());
-    cbx_json_set_int(m, "threads", threads ? atoi(threads) : 1);
-    cbx_json_set_string(m, "instruction_set", cbx_machine_isa());
-    cbx_json_set_bool(m, "flush", true);
-    cbx_json_set_bool(m, "null", true);
-    cbx_json_set_bool(m, "series", true);
-    return cbx__worker_say(w, m);
-}
-
 /* --- measuring --- */
 
 /* Outputs that a call does not touch are overwritten when they are collected: here it would sweep
@@ -92,14 +67,6 @@ static double timed(void (*run)(void *), void *plan, uint64_t n, double clock_co
     return ns > 0 ? ns : 0;
 }
 
-/* An answer that is a time. */
-static bool say_time(cbx__worker *w, const char *op, double ns)
-{
-    cbx_json *m = cbx__worker_answer(op);
-    cbx_json_set_double(m, "ns", ns);
-    return cbx__worker_say(w, m);
-}
-
 static bool do_compile(cbx__worker *w, const cbx_json *m)
 {
     (void)m;
@@ -108,10 +75,7 @@ static bool do_compile(cbx__worker *w, const cbx_json *m)
     if (!bind_set(w, 0)) return false;
     double ns = timed(w->baseline->run, w->plan, 1, w->clock_cost_ns);
     w->compiled = true;
-    cbx_json *answer = cbx__worker_answer("compiled");
-    cbx_json_set_double(answer, "first_call_ns", ns);
-    cbx_json_set_null(answer, "compile_ns");
-    return cbx__worker_say(w, answer);
+    return cbx__worker_answer(w, J_TEXT("op", "compiled"), J_NUMBER("first_call_ns", ns), J_TEXT("compile_ns", NULL));
 }
 
 static bool do_epoch(cbx__worker *w, const cbx_json *m)
@@ -121,8 +85,9 @@ static bool do_epoch(cbx__worker *w, const cbx_json *m)
     if (!w->compiled) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch comes after compile");
     if (set < 0 || n < 0)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch needs a set and a number of iterations");
-    return bind_set(w, (size_t)set) &&
-           say_time(w, "epoch", timed(w->baseline->run, w->plan, (uint64_t)n, w->clock_cost_ns));
+    if (!bind_set(w, (size_t)set)) return false;
+    double ns = timed(w->baseline->run, w->plan, (uint64_t)n, w->clock_cost_ns);
+    return cbx__worker_answer(w, J_TEXT("op", "epoch"), J_NUMBER("ns", ns));
 }
 
 /* A call on each of some sets, every result fetched. */
@@ -142,7 +107,8 @@ static bool do_series(cbx__worker *w, const cbx_json *m)
         b->run(w->plan);
         if (b->collect) b->collect(w->plan);
     }
-    return say_time(w, "series", (double)(cbx_clock_ns() - start));
+    double ns = (double)(cbx_clock_ns() - start);
+    return cbx__worker_answer(w, J_TEXT("op", "series"), J_NUMBER("ns", ns));
 }
 
 /* Read and written line by line: a store that goes around the caches would leave in them what is
@@ -152,7 +118,7 @@ static bool do_flush(cbx__worker *w, const cbx_json *m)
     (void)m;
     if (!w->flush) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "flush comes after a load with flush_bytes");
     for (size_t i = 0; i < w->flush_bytes; i += CACHE_LINE) w->flush[i]++;
-    return cbx__worker_say(w, cbx__worker_answer("flush"));
+    return cbx__worker_answer(w, J_TEXT("op", "flush"));
 }
 
 static void nothing(void *plan) { (void)plan; }
@@ -163,7 +129,8 @@ static bool do_null(cbx__worker *w, const cbx_json *m)
     int64_t n = cbx_json_get_int(m, "iterations", -1);
     void (*volatile run)(void *) = nothing; /* not known to the compiler, as a baseline's is not */
     if (n < 0) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "null needs a number of iterations");
-    return say_time(w, "null", timed(run, w->plan, (uint64_t)n, w->clock_cost_ns));
+    double ns = timed(run, w->plan, (uint64_t)n, w->clock_cost_ns);
+    return cbx__worker_answer(w, J_TEXT("op", "null"), J_NUMBER("ns", ns));
 }
 
 static bool do_outputs(cbx__worker *w, const cbx_json *m)
@@ -178,7 +145,7 @@ static bool do_outputs(cbx__worker *w, const cbx_json *m)
         cbx_status st = cbx_npy_write_fd(w->ctx, w->out_fds[i], w->out[i], &w->err);
         if (st) return cbx__worker_fail_status(w, st, CBX_FAILURE_RUN_ERROR);
     }
-    return cbx__worker_say(w, cbx__worker_answer("outputs"));
+    return cbx__worker_answer(w, J_TEXT("op", "outputs"));
 }
 
 static bool do_oracle(cbx__worker *w, const cbx_json *m)
@@ -197,16 +164,14 @@ static bool do_oracle(cbx__worker *w, const cbx_json *m)
         cbx_array_free(bound[i]);
     }
     return st ? cbx__worker_fail_status(w, st, CBX_FAILURE_ORACLE_FAILED)
-              : cbx__worker_say(w, cbx__worker_answer("oracle"));
+              : cbx__worker_answer(w, J_TEXT("op", "oracle"));
 }
 
 static bool do_bye(cbx__worker *w, const cbx_json *m)
 {
-    cbx_json *answer = cbx__worker_answer("bye");
     (void)m;
     w->done = true;
-    cbx_json_set_null(answer, "device_peak_bytes");
-    return cbx__worker_say(w, answer);
+    return cbx__worker_answer(w, J_TEXT("op", "bye"), J_TEXT("device_peak_bytes", NULL));
 }
 
 /* --- the loop --- */
@@ -249,7 +214,14 @@ static bool handle(cbx__worker *w, const char *line, size_t len)
 
 static int serve(cbx__worker *w)
 {
-    if (!say_hello(w)) return 2;
+    const char *threads = getenv("OMP_NUM_THREADS");
+    if (!cbx__worker_answer(
+            w, J_TEXT("op", "hello"), J_INT("protocol", PROTOCOL_VERSION), J_TEXT("framework", "native"),
+            J_JSON("versions", cbx_json_object(J_TEXT("calibrax", cbx_version()), J_TEXT("revision", cbx_revision()),
+                                               J_TEXT("build", cbx_build()))),
+            J_INT("threads", threads ? atoi(threads) : 1), J_TEXT("instruction_set", cbx_machine_isa()),
+            J_BOOL("flush", true), J_BOOL("null", true), J_BOOL("series", true)))
+        return 2;
     while (!w->done) {
         char *line = NULL;
         size_t len = 0;
@@ -258,11 +230,8 @@ static int serve(cbx__worker *w)
         if (st == CBX_ECHILD || st == CBX_EIO) return 2;
         if (st) cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, NULL);
         if (!st && (!line || handle(w, line, len))) continue;
-        cbx_json *m = cbx__worker_answer("error");
-        cbx_json_set_string(m, "phase", w->phase);
-        cbx_json_set_string(m, "cause", cbx_failure_word(w->cause));
-        cbx_json_set_string(m, "message", w->err.message);
-        cbx__worker_say(w, m);
+        cbx__worker_answer(w, J_TEXT("op", "error"), J_TEXT("phase", w->phase),
+                           J_TEXT("cause", cbx_failure_word(w->cause)), J_TEXT("message", w->err.message));
         return 1;
     }
     return 0;

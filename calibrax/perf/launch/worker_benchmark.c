@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/launch/worker_internal.h"
@@ -55,15 +56,13 @@ static bool write_detail(cbx__worker *w, cbx_json *detail)
 /* @param ns  < 0: the answer has no time */
 static bool answer(cbx__worker *w, const char *op, cbx_status st, const cbx_err *why, double ns, cbx_json *detail)
 {
-    cbx_json *m = cbx__worker_answer(op);
+    cbx_json *m = cbx_json_object(J_TEXT("op", op));
 
     if (ns >= 0) cbx_json_set_double(m, "ns", ns);
     if (st) {
+        const char *words = why->message[0] ? why->message : cbx_status_words(st);
         cbx_json_unref(detail);
-        detail = cbx_json_new_object();
-        cbx_json *failure = cbx_json_set_object(detail, "failure");
-        cbx_json_set_int(failure, "status", st);
-        cbx_json_set_string(failure, "message", why->message[0] ? why->message : cbx_status_words(st));
+        detail = cbx_json_object(J_JSON("failure", cbx_json_object(J_INT("status", st), J_TEXT("message", words))));
         cbx_json_set_bool(m, "failed", true);
     }
     if (detail && !write_detail(w, detail)) {
@@ -89,9 +88,8 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     cbx_run_builder_free(b);
     for (size_t i = 0; i < CBX__PHASE_COUNT; i++)
         if (x->b.has[i]) cbx_json_push_string(phases, cbx__phase_names[i]);
-    cbx_json_set_bool(o, "batches", x->b.batches);
-    cbx_json_set_string(o, "domain", x->b.domain ? x->b.domain : "");
-    cbx_json_set(o, "run", st ? NULL : cbx_run_to_json(run));
+    cbx_json_put(o, J_BOOL("batches", x->b.batches), J_TEXT("domain", x->b.domain ? x->b.domain : ""),
+                 J_JSON("run", st ? NULL : cbx_run_to_json(run)));
     cbx_run_free(run);
     return cbx_json_finish(o);
 }
@@ -173,18 +171,13 @@ bool cbx__worker_calls(cbx__worker *w, uint64_t n)
 
 bool cbx__worker_dataset(cbx__worker *w, const cbx_json *m)
 {
-    cbx_json *detail = cbx_json_new_object();
     cbx_err why = CBX_ERR_INIT;
     size_t n = 0;
 
     (void)m;
-    if (!w->bench || !w->bench->b.batches) {
-        cbx_json_unref(detail);
-        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no dataset");
-    }
+    if (!w->bench || !w->bench->b.batches) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no dataset");
     cbx_status st = w->bench->b.length(w->bench->b.user, &n, &why);
-    cbx_json_set_int(detail, "examples", (int64_t)n);
-    return answer(w, "dataset", st, &why, -1, detail);
+    return answer(w, "dataset", st, &why, -1, cbx_json_object(J_INT("examples", n)));
 }
 
 bool cbx__worker_batch(cbx__worker *w, const cbx_json *m)

@@ -5,7 +5,7 @@
 #ifndef CALIBRAX_PERF_LAUNCH_WORKER_INTERNAL_H
 #define CALIBRAX_PERF_LAUNCH_WORKER_INTERNAL_H
 
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/perf/case/failure.h"
 #include "calibrax/perf/launch/wire.h"
 #include "calibrax/perf/launch/worker.h"
@@ -38,10 +38,9 @@ typedef struct cbx__worker {
 bool cbx__worker_fail(cbx__worker *w, cbx_failure cause, const char *fmt, ...) CBX_PRINTF(3, 4);
 /* A status of the library or of a case as a cause. */
 bool cbx__worker_fail_status(cbx__worker *w, cbx_status st, cbx_failure otherwise);
-/* A message with its word; NULL: no memory. */
-cbx_json *cbx__worker_answer(const char *op);
 /* Sends an answer, and drops it; NULL: no memory for it. */
 bool cbx__worker_say(cbx__worker *w, cbx_json *answer);
+#define cbx__worker_answer(w, ...) cbx__worker_say(w, cbx_json_object(__VA_ARGS__))
 
 /* Handlers of messages. */
 bool cbx__worker_load(cbx__worker *w, const cbx_json *m);

@@ -118,7 +118,7 @@ bool cbx__worker_inputs(cbx__worker *w, const cbx_json *m)
     for (size_t i = 0; i < n; i++) close(w->wire.fds[i]);
     w->wire.nfds = 0;
     if ((size_t)set == w->nsets) w->nsets++;
-    return cbx__worker_say(w, cbx__worker_answer("inputs"));
+    return cbx__worker_answer(w, J_TEXT("op", "inputs"));
 }
 
 static bool take_outputs(cbx__worker *w, size_t ninputs)
@@ -162,8 +162,8 @@ bool cbx__worker_load(cbx__worker *w, const cbx_json *m)
     }
     /* With the threads that a parallel region would get, for the parent to compare with those that
      * it set. */
-    cbx_json *loaded = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(loaded, "policy");
-    cbx_json_set_int(cbx_json_set_object(policy, "threads"), "openmp", omp_get_max_threads());
-    cbx_json_set_object(policy, "settings");
-    return cbx__worker_say(w, loaded);
+    return cbx__worker_answer(
+        w, J_TEXT("op", "loaded"),
+        J_JSON("policy", cbx_json_object(J_JSON("threads", cbx_json_object(J_INT("openmp", omp_get_max_threads()))),
+                                         J_JSON("settings", cbx_json_new_object()))));
 }

@@ -14,6 +14,7 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/launch/policy.h"
@@ -255,11 +256,9 @@ bool cbx_workload_oracle_cached(const cbx_workload *w) { return w->oracle_cached
 
 static void put_parsed(cbx_json *m, const char *key, const char *text)
 {
-    cbx_json *o = NULL;
-    if (!cbx_json_parse(text, strlen(text), key, &o, NULL))
-        cbx_json_set(m, key, o);
-    else
-        cbx_json_set(m, key, NULL); /* the message has failed */
+    cbx_json *o = NULL; /* stays so on a failure, which makes the message fail */
+    (void)cbx_json_parse(text, strlen(text), key, &o, NULL);
+    cbx_json_set(m, key, o);
 }
 
 /* Names of the inputs of sets first .. first + nsets - 1. */
@@ -267,9 +266,8 @@ static void put_arrays(const cbx_workload *w, size_t first, size_t nsets, cbx_js
 {
     cbx_json *arrays = cbx_json_set_array(m, "arrays");
     for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
-        cbx_json *one = cbx_json_push_object(arrays);
-        cbx_json_set_string(one, "name", w->c->input_names[i % w->c->ninputs]);
-        cbx_json_set_int(one, "set", (int64_t)(first + i / w->c->ninputs));
+        cbx_json_put(cbx_json_push_object(arrays), J_TEXT("name", w->c->input_names[i % w->c->ninputs]),
+                     J_INT("set", first + i / w->c->ninputs));
     }
 }
 
@@ -278,19 +276,16 @@ static cbx_json *load_message(const cbx_workload *w, size_t nsets, const cbx_bas
                               const cbx_launch_opts *opts)
 {
     const char *definition = baseline ? baseline->definition : w->c->oracle_definition;
-    cbx_json *m = cbx_json_new_object(), *outputs;
-    cbx_json_set_string(m, "op", "load");
-    cbx_json_set_string(m, "case", w->c->name);
+    cbx_json *m = cbx_json_object(J_TEXT("op", "load"), J_TEXT("case", w->c->name)), *outputs;
     if (baseline) cbx_json_set_string(m, "baseline", baseline->name);
     put_parsed(m, "point", cbx_params_json(w->point));
     if (definition) put_parsed(m, "definition", definition);
     if (opts) {
         const char *precision = opts->precision ? opts->precision : "full";
-        cbx_json_set_string(m, "platform", opts->platform);
-        cbx_json_set_int(m, "threads", opts->threads);
-        cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
-        cbx_json_set(m, "policy",
-                     cbx__policy_json(baseline->provider, opts->platform, opts->threads, precision, false));
+        cbx_json_put(
+            m, J_TEXT("platform", opts->platform), J_INT("threads", opts->threads),
+            J_INT("heap_pad", opts->heap_pad_bytes),
+            J_JSON("policy", cbx__policy_json(baseline->provider, opts->platform, opts->threads, precision, false)));
         if (opts->cold) cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
     }
     put_arrays(w, 0, nsets, m);
@@ -311,10 +306,8 @@ static cbx_status reopen(int fd, size_t i, int *out, cbx_err *err)
 
 cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
 {
-    cbx__held h = { .set = set, .message = cbx_json_new_object() };
+    cbx__held h = { .set = set, .message = cbx_json_object(J_TEXT("op", "inputs"), J_INT("set", set)) };
     cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
-    cbx_json_set_string(h.message, "op", "inputs");
-    cbx_json_set_int(h.message, "set", (int64_t)set);
     put_arrays(w, set, 1, h.message);
     cbx_status st = cbx_json_check(h.message, err);
     for (size_t i = 0; !st && i < w->c->ninputs; i++) st = cbx_npy_map_fd(ctx, w->input_fds[i], &in[i], err);

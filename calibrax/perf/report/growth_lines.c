@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/perf/report/format.h"
 
 #define BEYOND    100 /* times the largest size */
@@ -243,21 +244,14 @@ cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, 
 
 cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
 {
-    cbx_json *root = cbx_json_new_object();
+    cbx_json *root = cbx_json_new_document("nperf-growth"), *list = cbx_json_set_array(root, "lines");
 
-    cbx_json_set_string(root, "schema", "nperf-growth");
-    cbx_json_set_int(root, "version", 1);
-    cbx_json *list = cbx_json_set_array(root, "lines");
     for (const cbx_growth_line *l = lines; l < lines + count; l++) {
         cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "case", l->row->case_name);
-        cbx_json_set_string(o, "machine", l->row->machine);
-        cbx_json_set_string(o, "platform", l->row->platform);
-        cbx_json_set_string(o, "baseline", l->row->baseline);
-        cbx_json_set_string(o, "variant", l->row->variant);
-        cbx_json_set_string(o, "variety", l->variety);
-        cbx_json_set_string(o, "grows", l->grows);
-        cbx_json_set_int(o, "sizes", (int64_t)l->nsizes);
+        cbx_json_put(o, J_TEXT("case", l->row->case_name), J_TEXT("machine", l->row->machine),
+                     J_TEXT("platform", l->row->platform), J_TEXT("baseline", l->row->baseline),
+                     J_TEXT("variant", l->row->variant), J_TEXT("variety", l->variety), J_TEXT("grows", l->grows),
+                     J_INT("sizes", l->nsizes));
         cbx_json_set_number(o, "smallest", l->smallest);
         cbx_json_set_number(o, "largest", l->largest);
         cbx_json_set_interval(o, "exponent", l->exponent.value, l->exponent.lower, l->exponent.upper,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/path.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
@@ -185,10 +186,8 @@ static void add_failure(cbx_json *list, const char *benchmark, size_t launch, co
     cbx_json *o = cbx_json_push_object(list);
 
     if (benchmark) cbx_json_set_string(o, "benchmark", benchmark);
-    cbx_json_set_int(o, "launch", (int64_t)launch);
-    cbx_json_set_string(o, "phase", phase);
-    cbx_json_set_string(o, "status", cbx_status_name(st));
-    cbx_json_set_string(o, "message", message);
+    cbx_json_put(o, J_INT("launch", launch), J_TEXT("phase", phase), J_TEXT("status", cbx_status_name(st)),
+                 J_TEXT("message", message));
 }
 
 /* The entry of metadata.benchmarks. */
@@ -197,10 +196,8 @@ static void add_gathered(const merging *m, cbx_json *o)
     const cbx__gathered *g = m->g;
     const cbx_json *config = m->s->o->measure.config;
 
-    cbx_json_set_string(o, "name", g->name);
-    cbx_json_set_string(o, "driver", cbx_benchmark_kind_name(m->s->source->kind));
-    cbx_json_set_int(o, "launches", (int64_t)g->good);
-    cbx_json_set(o, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
+    cbx_json_put(o, J_TEXT("name", g->name), J_TEXT("driver", cbx_benchmark_kind_name(m->s->source->kind)),
+                 J_INT("launches", g->good), J_JSON("config", config ? cbx_json_copy(config) : cbx_json_new_object()));
     cbx_json *targets = cbx_json_set_object(o, "targets"), *failures = cbx_json_set_array(o, "failures"),
              *reports = cbx_json_set_array(o, "told");
     for (size_t i = 0; i < m->ntargets; i++)
@@ -325,10 +322,8 @@ static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_b
     if (s->o->trace) {
         if (!r->trace_fault) st = cbx_hash_file(s->ctx, s->o->trace, hash, err);
         if (st) return st;
-        o = cbx_json_new_object();
-        cbx_json_set_string(o, "file", s->o->trace);
-        cbx_json_set_string(o, "format", "trace-event-json");
-        cbx_json_set_string(o, r->trace_fault ? "fault" : "hash", r->trace_fault ? r->trace_fault : hash);
+        o = cbx_json_object(J_TEXT("file", s->o->trace), J_TEXT("format", "trace-event-json"),
+                            J_TEXT(r->trace_fault ? "fault" : "hash", r->trace_fault ? r->trace_fault : hash));
         st = cbx_run_builder_set_metadata(b, "trace", o, err);
     }
     if (st || !s->o->trace_dir) return st;
@@ -342,9 +337,7 @@ static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_b
         if (why.status == CBX_ENOMEM) return no_memory(err);
         r->link_fault = cbx_arena_strdup(&r->arena, why.message);
         if (!r->link_fault) return no_memory(err);
-        o = cbx_json_new_object();
-        cbx_json_set_string(o, "trace_dir", s->o->trace_dir);
-        cbx_json_set_string(o, "fault", r->link_fault);
+        o = cbx_json_object(J_TEXT("trace_dir", s->o->trace_dir), J_TEXT("fault", r->link_fault));
     }
     return cbx_run_builder_set_metadata(b, "trace_link", o, err);
 }
@@ -368,10 +361,9 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
                 source = cbx_json_get(reported(&m->g->launches[l]), "source");
         }
         if (source) {
-            cbx_json *o = cbx_json_push_object(sources);
-            cbx_json_set_string(o, "point", s->o->name ? s->o->name : m->g->name);
-            cbx_json_set_string(o, "file", cbx_json_get_string(source, "file", ""));
-            cbx_json_set_int(o, "line", cbx_json_get_int(source, "line", 0));
+            cbx_json_put(cbx_json_push_object(sources), J_TEXT("point", s->o->name ? s->o->name : m->g->name),
+                         J_TEXT("file", cbx_json_get_string(source, "file", "")),
+                         J_INT("line", cbx_json_get_int(source, "line", 0)));
         }
         if (!st) add_gathered(m, cbx_json_push_object(list));
     }
@@ -478,19 +470,14 @@ int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 
 cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r)
 {
-    cbx_json *o = cbx_json_new_object(), *failures;
+    cbx_json *o = cbx_json_new_document("calibrax-benchmark-report"), *failures;
 
-    cbx_json_set_string(o, "schema", "calibrax-benchmark-report");
-    cbx_json_set_int(o, "version", 1);
-    if (r->run)
-        cbx_json_set(o, "run", cbx_run_to_json(r->run));
-    else
-        cbx_json_set_null(o, "run");
+    cbx_json_set_null(o, "run");
+    if (r->run) cbx_json_set(o, "run", cbx_run_to_json(r->run));
     cbx_json_set(o, "targets", targets_json(r));
     failures = cbx_json_set_array(o, "failures");
     for (const cbx_benchmark_failure *f = r->failures; f < r->failures + r->nfailures; f++)
         add_failure(failures, f->benchmark, f->launch, f->phase, f->status, f->message);
-    cbx_json_set_bool(o, "interrupted", r->interrupted);
-    cbx_json_set_int(o, "exit_code", cbx_benchmark_report_exit_code(r));
+    cbx_json_put(o, J_BOOL("interrupted", r->interrupted), J_INT("exit_code", cbx_benchmark_report_exit_code(r)));
     return cbx_json_finish(o);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/base/text_keep.h"
@@ -58,8 +59,7 @@ static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
     cbx_json *o = cbx_json_new_object(), *p, *members, *value, *targets;
     const char *key;
 
-    cbx_json_set_string(o, "id", "launch");
-    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(cbx_time_now_us(), now));
+    cbx_json_put(o, J_TEXT("id", "launch"), J_TEXT("timestamp", cbx_time_format_iso(cbx_time_now_us(), now)));
     if (whole) found = cbx_json_get(output, "targets");
     targets = found ? cbx_json_copy(found) : cbx_json_new_object();
     for (size_t i = 0; i < c->ntargets; i++)
@@ -68,8 +68,7 @@ static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
     cbx_json_set(cbx_json_set_object(p, "metadata"), "targets", targets);
     if (whole && defs) cbx_json_set(o, "metric_defs", cbx_json_copy(defs));
     p = cbx_json_push_object(cbx_json_set_array(o, "points"));
-    cbx_json_set_string(p, "name", c->name);
-    cbx_json_set_string(p, "scenario", c->domain ? c->domain : "");
+    cbx_json_put(p, J_TEXT("name", c->name), J_TEXT("scenario", c->domain ? c->domain : ""));
     members = cbx_json_set_object(p, "tags");
     for (size_t i = 0; i < c->ntags; i++) cbx_json_set_string(members, c->tags[i].key, c->tags[i].value);
     members = cbx_json_set_object(p, "metrics");

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/phases_internal.h"
@@ -160,8 +161,7 @@ static cbx_status run_batch(void *user, size_t start, size_t examples, double *n
 {
     cbx_json *m = request("batch");
 
-    cbx_json_set_int(m, "start", (int64_t)start);
-    cbx_json_set_int(m, "examples", (int64_t)examples);
+    cbx_json_put(m, J_INT("start", start), J_INT("examples", examples));
     return ask(user, m, "batch", ns, NULL, err);
 }
 
@@ -223,8 +223,7 @@ static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *
     const cbx_json *config = w->s->o->measure.config;
     cbx_json *m = request("benchmark");
 
-    cbx_json_set_string(m, "source", w->s->source->path);
-    cbx_json_set_int(m, "batch_size", (int64_t)w->s->o->measure.batch_size);
+    cbx_json_put(m, J_TEXT("source", w->s->source->path), J_INT("batch_size", w->s->o->measure.batch_size));
     if (name) cbx_json_set_string(m, "name", name);
     cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
     return ask(w, m, "benchmark", NULL, detail, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/record.h"
 #include "calibrax/perf/sweep/pilot.h"
@@ -14,13 +15,11 @@
 
 /* Members of `o` named below; JSON's failures are sticky, and checked once, at the end. */
 
-static void set_count(cbx_json *o, const char *key, size_t n) { cbx_json_set_int(o, key, (int64_t)n); }
-
 /* A count, or null. */
 static void set_count_or_null(cbx_json *o, const char *key, size_t n, bool known)
 {
     cbx_json_set_null(o, key);
-    if (known) set_count(o, key, n);
+    if (known) cbx_json_set_int(o, key, (int64_t)n);
 }
 
 static void set_ints(cbx_json *list, const int *x, size_t n)
@@ -47,13 +46,10 @@ static void set_release(cbx_json *o)
     const size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
     const bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
 
-    cbx_json_set_string(tool, "name", "calibrax");
-    cbx_json_set_string(tool, "version", cbx_version());
-    cbx_json_set_string(tool, "revision", cbx_revision());
-    cbx_json_set_string(tool, "build", cbx_build());
+    cbx_json_put(tool, J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()), J_TEXT("revision", cbx_revision()),
+                 J_TEXT("build", cbx_build()));
     if (dirty) sha[len - 1] = 0;
-    cbx_json_set_string(bench, "sha", sha);
-    cbx_json_set_bool(bench, "dirty", dirty);
+    cbx_json_put(bench, J_TEXT("sha", sha), J_BOOL("dirty", dirty));
 }
 
 static void set_probe(cbx_json *o, const cbx_probe *probe)
@@ -65,26 +61,18 @@ static void set_probe(cbx_json *o, const cbx_probe *probe)
     cbx_json *levels = cbx_json_set_array(o, "levels");
     for (int i = 0; i < probe->nlevels; i++) {
         const cbx_level_rate *l = &probe->level[i];
-        cbx_json *level = cbx_json_push_object(levels);
-        cbx_json_set_string(level, "name", l->name);
-        set_count(level, "bytes", l->bytes);
-        cbx_json_set_double(level, "read_bytes_per_s", l->read_bytes_per_s);
-        cbx_json_set_double(level, "copy_bytes_per_s", l->copy_bytes_per_s);
+        cbx_json_put(cbx_json_push_object(levels), J_TEXT("name", l->name), J_INT("bytes", l->bytes),
+                     J_NUMBER("read_bytes_per_s", l->read_bytes_per_s),
+                     J_NUMBER("copy_bytes_per_s", l->copy_bytes_per_s));
     }
 }
 
 static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
-    cbx_json_set_string(o, "order", "williams");
-    cbx_json_set_int(o, "seed", (int64_t)s->opts->seed);
-    set_count(o, "rounds", p->rounds);
-    set_count(o, "launches_asked", s->launches);
-    set_count(o, "launches_planned", p->counts.launches);
-    set_count(o, "epochs_asked", s->epochs);
-    set_count(o, "epochs_planned", cbx__epochs_of(p, a));
-    set_count(o, "warmup", s->warmup);
-    cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
-    set_count(o, "retries", a->retries);
+    cbx_json_put(o, J_TEXT("order", "williams"), J_INT("seed", s->opts->seed), J_INT("rounds", p->rounds),
+                 J_INT("launches_asked", s->launches), J_INT("launches_planned", p->counts.launches),
+                 J_INT("epochs_asked", s->epochs), J_INT("epochs_planned", cbx__epochs_of(p, a)),
+                 J_INT("warmup", s->warmup), J_INT("iterations", a->iterations), J_INT("retries", a->retries));
     /* {"clocks_disagree":2}: causes of the launches that were repeated */
     cbx_json *reasons = cbx_json_set_object(o, "retry_reasons");
     for (const cbx__launch *l = a->first; l; l = l->next) {
@@ -92,30 +80,23 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
         if (l->unhealthy && !l->record.failure) cause = l->unhealthy;
         if (l->next && l->next->retry) cbx_json_set_int(reasons, cause, cbx_json_get_int(reasons, cause, 0) + 1);
     }
-    cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
-    cbx_json_set_double(o, "budget_s", s->budget_s);
+    cbx_json_put(o, J_NUMBER("epoch_target_s", s->epoch_target_s), J_NUMBER("budget_s", s->budget_s));
     if (isfinite(p->share_s)) cbx_json_set_double(o, "point_budget_s", p->share_s);
     cbx_json *pilot = cbx_json_set_object(o, "pilot"); /* counts that the first launches gave, and the plan */
-    set_count(pilot, "pilot_launches", a->pilot.launches);
-    if (a->pilot.launches) {
-        cbx_json_set_double(pilot, "mean_s", a->pilot.mean_s);
-        cbx_json_set_double(pilot, "launch_variation", a->pilot.launch_cv);
-        cbx_json_set_double(pilot, "epoch_variation", a->pilot.epoch_cv);
-        cbx_json_set_double(pilot, "launch_cost_s", a->pilot.launch_s);
-        cbx_json_set_double(pilot, "epoch_cost_s", a->pilot.epoch_s);
-        set_count(pilot, "best_epochs", a->pilot.best_epochs);
-    }
-    if (a->pilot.needed) set_count(pilot, "launches_needed", a->pilot.needed);
+    cbx_json_set_int(pilot, "pilot_launches", (int64_t)a->pilot.launches);
+    if (a->pilot.launches)
+        cbx_json_put(pilot, J_NUMBER("mean_s", a->pilot.mean_s), J_NUMBER("launch_variation", a->pilot.launch_cv),
+                     J_NUMBER("epoch_variation", a->pilot.epoch_cv), J_NUMBER("launch_cost_s", a->pilot.launch_s),
+                     J_NUMBER("epoch_cost_s", a->pilot.epoch_s), J_INT("best_epochs", a->pilot.best_epochs));
+    if (a->pilot.needed) cbx_json_set_int(pilot, "launches_needed", (int64_t)a->pilot.needed);
     cbx_json_set_number(pilot, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
-    cbx_json_set_bool(pilot, "decide", s->goal.decide);
-    cbx_json_set_string(pilot, "limit", p->limit);
+    cbx_json_put(pilot, J_BOOL("decide", s->goal.decide), J_TEXT("limit", p->limit));
     cbx_json_set_null(o, "looks");
     if (p->looks.count) { /* the rounds at which intervals were computed, and their level */
         cbx_json *looks = cbx_json_set_object(o, "looks"), *pairs = cbx_json_set_array(looks, "pairs");
         for (size_t j = 0; j < p->looks.count; j++) cbx_json_push_int(pairs, (int64_t)p->looks.pairs[j]);
-        set_count(looks, "stopped_at", p->looks.pairs[a->look]);
-        cbx_json_set_double(looks, "level", cbx_looks_level(&p->looks, a->look));
-        cbx_json_set_double(looks, "error", p->looks.error);
+        cbx_json_put(looks, J_INT("stopped_at", p->looks.pairs[a->look]),
+                     J_NUMBER("level", cbx_looks_level(&p->looks, a->look)), J_NUMBER("error", p->looks.error));
     }
     cbx_json_set_string(o, "stopped_because", a->stopped_because);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
@@ -126,9 +107,8 @@ static void set_scheduler(cbx_json *o, const cbx__session *s)
 {
     const cbx__resources *r = s->resources;
 
-    set_count(o, "cpu_slots", r ? r->slots : 1);
-    set_count(o, "n_gpus", r ? r->gpus : 0);
-    set_count(o, "max_parallel", r ? r->parallel : 1);
+    cbx_json_put(o, J_INT("cpu_slots", r ? r->slots : 1), J_INT("n_gpus", r ? r->gpus : 0),
+                 J_INT("max_parallel", r ? r->parallel : 1));
     cbx_json *groups = cbx_json_set_array(o, "core_groups"), *resources = cbx_json_set_array(o, "resources");
     for (size_t i = 0; r && i < r->n; i++) {
         const cbx__resource *x = &r->list[i];
@@ -139,8 +119,7 @@ static void set_scheduler(cbx_json *o, const cbx__session *s)
         set_ints(cbx_json_set_array(resource, "cpus"), x->cores.cpus, x->cores.ncpus);
         set_ints(cbx_json_set_array(resource, "cores"), x->cores.cores, x->cores.ncores);
     }
-    cbx_json_set_bool(o, "smt", r && r->topology.smt);
-    cbx_json_set_double(o, "gpu_settle_s", s->opts->gpu_settle_s);
+    cbx_json_put(o, J_BOOL("smt", r && r->topology.smt), J_NUMBER("gpu_settle_s", s->opts->gpu_settle_s));
 }
 
 /* An array for each layout factor and place, an entry a launch in the order run; and whether the
@@ -180,9 +159,8 @@ static void set_sandbox(cbx_json *o, const cbx__session *s, const cbx__attempt *
 #define PUSH_PART(member, word, lack, remedy) cbx_json_push_string(all.member ? enforced : missing, word);
     CBX_SANDBOX_PARTS(PUSH_PART)
 #undef PUSH_PART
-    cbx_json_set_int(o, "landlock", all.landlock);
-    set_count(o, "granted_read", s->sandbox.nreadable);
-    set_count(o, "granted_write", s->sandbox.nwritable);
+    cbx_json_put(o, J_INT("landlock", all.landlock), J_INT("granted_read", s->sandbox.nreadable),
+                 J_INT("granted_write", s->sandbox.nwritable));
 }
 
 static void set_health(cbx_json *o, const cbx__attempt *a)
@@ -212,30 +190,16 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
             if (r->epoch_ns[e] > 0) apart = fmax(apart, fabs(r->outer_ns[e] / r->epoch_ns[e] - 1));
         }
     }
-    set_count(o, "steal_ticks", steal);
-    set_count(o, "voluntary_switches", voluntary);
-    set_count(o, "involuntary_switches", involuntary);
+    cbx_json_put(o, J_INT("steal_ticks", steal), J_INT("voluntary_switches", voluntary),
+                 J_INT("involuntary_switches", involuntary));
     set_known(o, "load_1min_max", load, a->first ? "/proc/loadavg cannot be read" : no_launch);
     set_known(o, "clocks_apart_max", apart, "no epoch was timed");
     set_known(o, "cpu_pressure_percent_max", pressure, a->first ? "the kernel reports no pressure" : no_launch);
-    set_count(o, "confined_launches", confined);
-    set_count(o, "contended_launches", contended);
-    set_count(o, "unhealthy_launches", unhealthy); /* that count anyway */
-    set_count(o, "epochs_measured_again", again);
+    cbx_json_put(o, J_INT("confined_launches", confined), J_INT("contended_launches", contended),
+                 J_INT("unhealthy_launches", unhealthy) /* that count anyway */, J_INT("epochs_measured_again", again));
     set_known(o, "waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed");
     set_count_or_null(o, "threads_seen_max", threads, threads > 0);
     set_count_or_null(o, "throttles", throttles, counts_heat);
-}
-
-/* The last description that a worker gave of itself. */
-static void set_worker(cbx_json *o, const cbx__attempt *a)
-{
-    const cbx_json *hello = NULL;
-
-    for (const cbx__launch *l = a->first; l; l = l->next)
-        if (l->record.versions) hello = l->record.versions;
-    if (hello) cbx__set_copy(o, "versions", cbx_json_get(hello, "versions"));
-    cbx__set_copy(o, "worker", hello);
 }
 
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
@@ -247,6 +211,7 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     const bool cpu = !strcmp(a->platform, "cpu"), native = !strcmp(provider, "native");
     const bool here = s->opts->in_process && native;
     bool cold = s->sandbox.mode != CBX_SANDBOX_OFF || here; /* a confined worker has an empty home folder of its own */
+    const cbx_json *hello = NULL;                           /* the last description that a worker gave of itself */
     double peak = NAN;
     char now[CBX_TIME_SIZE];
     cbx_json *o = cbx_json_new_object(), *part, *env;
@@ -255,13 +220,17 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     set_release(o);
     cbx__set_copy(o, "machine", s->machine);
     part = cbx_json_set_object(o, "device");
-    cbx_json_set_string(part, "kind", cpu ? "cpu" : "gpu");
-    cbx_json_set_string(part, "platform", a->platform);
+    cbx_json_put(part, J_TEXT("kind", cpu ? "cpu" : "gpu"), J_TEXT("platform", a->platform));
     if (p->device) cbx_json_set_int(part, "number", p->device->number);
     if (p->device) cbx_json_set_string(part, "name", p->device->name);
     cbx_json_set_null(o, "probe");
     if (s->have_probe) set_probe(cbx_json_set_object(o, "probe"), &s->probe);
-    set_worker(o, a);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        peak = fmax(peak, l->record.tree_peak_bytes);
+        if (l->record.versions) hello = l->record.versions;
+    }
+    if (hello) cbx__set_copy(o, "versions", cbx_json_get(hello, "versions"));
+    cbx__set_copy(o, "worker", hello);
     cbx_json_set_string(o, "binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL);
     cbx_json_set_string(o, "measurement_isolation", here ? "in_process" : "subprocess");
     set_ints(cbx_json_set_array(o, "cpu_affinity"), p->cores, p->ncores);
@@ -269,7 +238,6 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_string(o, "precision_policy", cbx__policy_applied(provider, s->precision));
     cbx_json_set(o, "policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true));
     part = cbx_json_set_object(o, "memory"); /* the limit of the workers, what enforced it, and a tree's peak */
-    for (const cbx__launch *l = a->first; l; l = l->next) peak = fmax(peak, l->record.tree_peak_bytes);
     set_known(part, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
               a->last ? "the memory of the worker is not limited" : no_launch);
     cbx_json_set_string(part, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);

@@ -2,6 +2,7 @@
  * host, a user or a path. */
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/perf/sweep/public.h"
 #include "calibrax/perf/sweep/session.h"
 
@@ -24,36 +25,25 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
     cbx_json *o = cbx_json_new_object(), *point = NULL, *fidelity;
 
     /* where and how the launch was made */
-    cbx_json_set_string(o, "schema", "nperf-launch");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "run_id", s->run_id);
-    cbx_json_set_string(o, "case", s->opts->case_ops->name);
+    cbx_json_put(o, J_TEXT("schema", "nperf-launch"), J_INT("version", 1), J_TEXT("run_id", s->run_id),
+                 J_TEXT("case", s->opts->case_ops->name));
     if (!cbx_json_parse(p->json, strlen(p->json), "point", &point, NULL)) cbx_json_set(o, "param_point", point);
-    cbx_json_set_string(o, "platform", a->platform);
-    cbx_json_set_string(o, "baseline", a->baseline->name);
-    cbx_json_set_string(o, "variant", a->variant);
-    cbx_json_set_int(o, "round", (int64_t)l->round);
-    cbx_json_set_int(o, "position", (int64_t)l->position);
-    cbx_json_set_int(o, "attempt", (int64_t)l->attempt);
-    cbx_json_set_bool(o, "retry", l->retry);
+    cbx_json_put(o, J_TEXT("platform", a->platform), J_TEXT("baseline", a->baseline->name),
+                 J_TEXT("variant", a->variant), J_INT("round", l->round), J_INT("position", l->position),
+                 J_INT("attempt", l->attempt), J_BOOL("retry", l->retry));
     if (l->retry) cbx_json_set_string(o, "retry_reason", cbx_failure_reason(l->repeats));
-    cbx_json_set_int(o, "seed", (int64_t)(l->seed >> 1));
-    cbx_json_set_int(o, "env_pad_bytes", (int64_t)l->layout.env_pad_bytes);
-    cbx_json_set_int(o, "stack_pad_bytes", (int64_t)l->layout.stack_pad_bytes);
-    cbx_json_set_int(o, "heap_pad_bytes", (int64_t)l->layout.heap_pad_bytes);
-    cbx_json_set_double(o, "wall_s", l->wall_s);
-    cbx_json_set_string(o, "steady_class", cbx_steady_name(l->steady));
-    cbx_json_set_int(o, "steady_from", (int64_t)l->steady_from);
+    cbx_json_put(o, J_INT("seed", (l->seed >> 1)), J_INT("env_pad_bytes", l->layout.env_pad_bytes),
+                 J_INT("stack_pad_bytes", l->layout.stack_pad_bytes), J_INT("heap_pad_bytes", l->layout.heap_pad_bytes),
+                 J_NUMBER("wall_s", l->wall_s), J_TEXT("steady_class", cbx_steady_name(l->steady)),
+                 J_INT("steady_from", l->steady_from));
     if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
     /* the readings */
     cbx_json_set_string(o, "failure", r->failure ? cbx_failure_word(r->failure) : NULL);
     if (r->failure) {
         memcpy(message, r->message, sizeof(message));
         cbx__public_message(message);
-        cbx_json_set_string(o, "message", message);
-        cbx_json_set_string(o, "phase", r->phase);
-        cbx_json_set_int(o, "exit_code", r->exit_code);
-        cbx_json_set_int(o, "term_signal", r->term_signal);
+        cbx_json_put(o, J_TEXT("message", message), J_TEXT("phase", r->phase), J_INT("exit_code", r->exit_code),
+                     J_INT("term_signal", r->term_signal));
     }
     cbx_json_set_doubles(o, "epoch_ns", r->epoch_ns, r->epochs);
     cbx_json_set_doubles(o, "outer_ns", r->outer_ns, r->epochs);
@@ -63,14 +53,11 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
     cbx_json_set_null(o, "threads_seen");
     if (r->threads_seen) cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
     cbx_json_set_doubles(o, "wait_ns", r->wait_ns, r->epochs);
-    cbx_json_set_bool(o, "contended", r->contended);
-    cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
+    cbx_json_put(o, J_BOOL("contended", r->contended), J_NUMBER("cpu_pressure_percent", r->pressure_percent));
     cbx_json_set_null(o, "fidelity");
     fidelity = f->checked ? cbx_json_set_object(o, "fidelity") : NULL; /* nothing is added to NULL */
-    cbx_json_set_bool(fidelity, "ok", f->ok);
-    cbx_json_set_double(fidelity, "rel_to_tol", f->rel_to_tol);
-    cbx_json_set_int(fidelity, "mismatched", (int64_t)f->mismatched);
-    cbx_json_set_int(fidelity, "checks", (int64_t)f->checks);
+    cbx_json_put(fidelity, J_BOOL("ok", f->ok), J_NUMBER("rel_to_tol", f->rel_to_tol),
+                 J_INT("mismatched", f->mismatched), J_INT("checks", f->checks));
     if (f->note[0]) cbx_json_set_string(fidelity, "note", f->note);
     cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
     cbx_text_putc(out, '\n');
