@@ -4,7 +4,9 @@
  */
 #include "calibrax/perf/schedule/locks.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,146 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/path.h"
 #include "calibrax/base/process.h"
 #include "calibrax/profiling/procfs.h"
+
+/* --- the line ---
+ *
+ * The line of processes that wait for locks of cores and devices, first come first served, over all
+ * invocations of the machine.
+ *
+ * A sweep releases its cores between two jobs and takes them again at once; a process that polls
+ * would never find them free.  So a waiting process has a place in line: a file
+ * "wait-WHEN-PID-N.line" of the folder of locks with the names it waits for, locked by it.  A lock
+ * is left to the process that is before us for it and is alive.  A waiter that was killed has lost
+ * its file's lock and is removed by the next one that looks; one that was stopped, or has not
+ * looked for LINE_STALE_S seconds, is ignored until it does.
+ *
+ * The line is for fairness alone: the locks prevent overlaps, and where the folder cannot be
+ * written there is no line.
+ *
+ * A file gets its name when it is written and locked, so no process sees one that is neither.
+ * Names sort by when they were made: the clock counts from the machine's start and is the same in
+ * all its processes.
+ */
+#define LINE_STALE_S 30
+#define PREFIX       "wait-"
+#define SUFFIX       ".line"
+#define MAX_TEXT     65536 /* of a file: some hundred cores */
+
+static bool is_place(const char *name)
+{
+    size_t n = strlen(name), end = strlen(SUFFIX);
+    return n > end && n < CBX__LOCK_NAME_SIZE && !strncmp(name, PREFIX, strlen(PREFIX)) &&
+           !strcmp(name + n - end, SUFFIX);
+}
+
+/* The first of n names that is a line of the text; NULL: none. */
+static const char *in_text(const char *text, const char *const *names, size_t n)
+{
+    for (const char *line = text; *line; line += strspn(line, "\n")) {
+        size_t len = strcspn(line, "\n");
+        for (size_t i = 0; i < n; i++)
+            if (strlen(names[i]) == len && !strncmp(line, names[i], len)) return names[i];
+        line += len;
+    }
+    return NULL;
+}
+
+/* Still waiting: its file is locked, and was touched lately.  A file that is not locked was left
+ * behind. */
+static bool is_alive(int folder, const char *place, int fd)
+{
+    struct stat info;
+    struct timespec now;
+
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+        unlinkat(folder, place, 0);
+        return false;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    return fstat(fd, &info) == 0 && now.tv_sec - info.st_mtim.tv_sec <= LINE_STALE_S;
+}
+
+/* The lock of ours that this place is in line for; NULL: none, or its process is gone. */
+static const char *waits_for(int folder, const char *place, const char *const *names, size_t n)
+{
+    static _Thread_local char text[MAX_TEXT];
+    const char *found = NULL;
+    int fd = openat(folder, place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0) return NULL;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    if (len >= 0) {
+        text[len] = '\0';
+        found = in_text(text, names, n);
+    }
+    if (found && !is_alive(folder, place, fd)) found = NULL;
+    close(fd);
+    return found;
+}
+
+/* True if another process has waited longer than this one for one of n locks.  @param mine  NULL
+ * or without a place: every waiting one has.
+ * @param name  CBX__LOCK_NAME_SIZE bytes: that lock's, on true  @param who  on true: the process that
+ *   waits, 0: unknown */
+static bool line_is_before(const char *dir, const cbx__place *mine, const char *const *names, size_t n, char *name,
+                           pid_t *who)
+{
+    const char *me = mine && mine->path[0] ? cbx_path_base(mine->path) : NULL, *found = NULL;
+    DIR *d = opendir(dir);
+    struct dirent *e;
+
+    while (d && !found && (e = readdir(d))) {
+        int pid = 0;
+        if (!is_place(e->d_name) || (me && strcmp(e->d_name, me) >= 0)) continue;
+        found = waits_for(dirfd(d), e->d_name, names, n);
+        if (!found) continue;
+        sscanf(e->d_name, PREFIX "%*20[0-9]-%d", &pid);
+        *who = pid;
+    }
+    if (d) closedir(d);
+    if (found) snprintf(name, CBX__LOCK_NAME_SIZE, "%s", found);
+    return found != NULL;
+}
+
+/* --- our own place --- */
+
+/* Takes a place in line for n locks, the last one; with a place already: marks it as alive. */
+static void line_join(const char *dir, cbx__place *p, const char *const *names, size_t n)
+{
+    static atomic_uint made;
+    unsigned number = atomic_fetch_add(&made, 1);
+    char fresh[sizeof p->path];
+
+    if (p->path[0]) {
+        futimens(p->fd, NULL);
+        return;
+    }
+    if (snprintf(fresh, sizeof fresh, "%s/.place-%d-%u", dir, (int)getpid(), number) >= (int)sizeof fresh) return;
+    p->fd = cbx__fd_up(open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (p->fd < 0) return;
+    fchmod(p->fd, 0644); /* whatever the mask is: others read it */
+    bool ok = flock(p->fd, LOCK_EX | LOCK_NB) == 0;
+    for (size_t i = 0; i < n && ok; i++) ok = dprintf(p->fd, "%s\n", names[i]) >= 0;
+    ok = ok &&
+         snprintf(p->path, sizeof p->path, "%s/" PREFIX "%020llu-%d-%u" SUFFIX, dir, (unsigned long long)cbx_clock_ns(),
+                  (int)getpid(), number) < (int)sizeof p->path &&
+         rename(fresh, p->path) == 0;
+    if (ok) return;
+    unlink(fresh);
+    close(p->fd);
+    p->path[0] = '\0';
+}
+
+void cbx__line_leave(cbx__place *p)
+{
+    if (!p->path[0]) return;
+    unlink(p->path);
+    close(p->fd);
+    p->path[0] = '\0';
+}
 
 /* Between looks at a lock that another invocation holds: at first short, as between two jobs, then
  * doubled. */
@@ -139,7 +279,7 @@ cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish 
     if (!st && !names) st = cbx_fail_nomem(err, "locks");
     for (size_t i = 0; !st && i < out->n; i++)
         if (!out->list[i].holder) names[n++] = out->list[i].name;
-    if (!st && cbx__line_is_before(dir, wish->place, names, n, busy, &who))
+    if (!st && line_is_before(dir, wish->place, names, n, busy, &who))
         st = cbx_fail(err, CBX_EBUSY, "another process waits for '%s'", busy);
     for (cbx__held_lock *h = out->list; h < out->list + out->n && !st; h++) {
         char path[PATH_SIZE];
@@ -153,7 +293,7 @@ cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish 
         out->fds[out->nfds++] = h->fd;
     }
     if (wish->place && st == CBX_EBUSY)
-        cbx__line_join(dir, wish->place, names, n);
+        line_join(dir, wish->place, names, n);
     else if (wish->place)
         cbx__line_leave(wish->place);
     if (st) cbx__locks_release(out);
@@ -209,7 +349,7 @@ static rival rival_of(const char *dir, const char *busy)
     pid_t pid = 0;
 
     if (snprintf(path, sizeof path, "%s/%s", dir, busy) < (int)sizeof path) pid = cbx_lock_holder(path);
-    if (pid <= 0) r.waits = cbx__line_is_before(dir, NULL, &busy, 1, name, &pid) && pid > 0 && pid != getpid();
+    if (pid <= 0) r.waits = line_is_before(dir, NULL, &busy, 1, name, &pid) && pid > 0 && pid != getpid();
     if (pid > 0 && pid != getpid()) snprintf(r.who, sizeof r.who, "process %d", (int)pid);
     return r;
 }

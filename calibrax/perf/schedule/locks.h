@@ -14,15 +14,28 @@
 #ifndef CALIBRAX_PERF_SCHEDULE_LOCKS_H
 #define CALIBRAX_PERF_SCHEDULE_LOCKS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "calibrax/base/environment.h"
 #include "calibrax/base/file.h"
 #include "calibrax/perf/launch/child.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/schedule/cores.h"
-#include "calibrax/perf/schedule/waiting_line.h"
+
+/** A place in the line of processes that wait for locks, first come first served, over all
+ * invocations of the machine; zeroed: none. */
+typedef struct cbx__place {
+    char path[512]; /* "" none */
+    int fd;         /* holds the file's lock */
+} cbx__place;
+
+/** Gives the place up; fine without one. */
+void cbx__line_leave(cbx__place *p);
 
 #define CBX__LOCKS_VARIABLE "NPERF_LOCKS"
-#define CBX__LOCK_NAME_SIZE CBX__LINE_NAME
+#define CBX__LOCK_NAME_SIZE 80 /* bytes of a name of a lock, and of a place's file */
 
 /** One lock; see locks.c. */
 typedef struct cbx__held_lock cbx__held_lock;
@@ -44,7 +57,7 @@ typedef struct cbx__locks_wish {
 } cbx__locks_wish;
 
 /**
- * All or none, without waiting; none that another process has waited for longer (waiting_line.h).
+ * All or none, without waiting; none that another process has waited for longer.
  * @param busy  CBX__LOCK_NAME_SIZE bytes: on CBX_EBUSY the lock's name without folder
  * @param out   overwritten; released with cbx__locks_release on success
  * @return CBX_OK; CBX_EBUSY; CBX_EINVAL (the folder's name is too long); CBX_ENOMEM; as
