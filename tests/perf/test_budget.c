@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/sweep/budget.h"
+#include "calibrax/perf/schedule/dispatch.h"
 
 #define JOBS_MOST 64
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/schedule/slots.h"
+#include "calibrax/perf/schedule/dispatch.h"
 
 /* n cores of one CPU each. */
 static void plain(size_t n, cbx__topology *t)

@@ -19,8 +19,8 @@
 #include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/case/plugin.h"
+#include "calibrax/perf/launch/policy.h"
 #include "calibrax/perf/launch/talk.h"
-#include "calibrax/perf/launch/worker_environment.h"
 #include "calibrax/perf/launch/workload.h"
 #include "calibrax/profiling/procfs.h"
 

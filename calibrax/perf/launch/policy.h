@@ -18,8 +18,9 @@
 #ifndef CALIBRAX_PERF_LAUNCH_POLICY_H
 #define CALIBRAX_PERF_LAUNCH_POLICY_H
 
+#include "calibrax/base/environment.h"
 #include "calibrax/base/json.h"
-#include "calibrax/perf/launch/worker_environment.h"
+#include "calibrax/perf/launch/launch.h"
 
 /** One setting that a framework receives. */
 typedef struct cbx__policy_line {
@@ -39,9 +40,6 @@ const cbx__policy_line *cbx__policy_lines(size_t *count);
 cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err);
 /** What a provider makes of a word: "full" where it has no other. */
 const char *cbx__policy_applied(const char *provider, const char *precision);
-/** Sets the variables of a provider. */
-void cbx__policy_environment(cbx__environment *e, const char *provider, const char *platform, int threads,
-                             const char *precision);
 /** {"threads":1,"precision":"full","settings":{name:value}}, for `load`; with the variables as
  * "environment", for rows.  Caller unrefs; NULL: out of memory. */
 cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
@@ -55,5 +53,15 @@ bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], 
  * @param reported, told  {name:value}; NULL is empty
  * @param name, found     the setting and what it was read back as, written then */
 bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *asked, char name[48], char found[48]);
+
+/*
+ * The environment a worker gets: the parent's, less what would make a measurement depend on a
+ * user's shell.
+ */
+/* This process's, without the variables that steer allocators, threads, BLAS and frameworks. */
+void cbx__environment_clean(cbx__environment *e, cbx_arena *arena);
+/* Everything a worker needs: protocol descriptor, threads, device, cores, then the variant's
+ * settings. */
+void cbx__environment_worker(cbx__environment *e, const cbx_launch_opts *opts, const char *provider);
 
 #endif

@@ -5,7 +5,7 @@
 #include "calibrax/base/path.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
-#include "calibrax/perf/launch/worker_environment.h"
+#include "calibrax/perf/launch/policy.h"
 
 #include <stdio.h>
 #include <string.h>

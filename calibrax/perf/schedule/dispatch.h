@@ -55,4 +55,69 @@ typedef struct cbx__dispatch {
  */
 cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err);
 
+/**
+ * What a sweep measures on: CPU slots, devices, and the cores that each of them gets.  Internal to
+ * perf.
+ */
+#define CBX__MAX_PLATFORMS 8
+#define CBX__MAX_RESOURCES 128
+
+typedef struct cbx__resources {
+    cbx__topology topology;
+    cbx__accelerators devices[CBX__MAX_PLATFORMS]; /* of each platform, those that are used */
+    cbx__resource list[CBX__MAX_RESOURCES];        /* devices first; `queue` is the platform's place */
+    size_t n, slots, gpus;
+    size_t parallel;                 /* jobs at a time */
+    bool shared;                     /* there are too few cores for devices and slots to have their own */
+    char note[CBX_ERR_MESSAGE_SIZE]; /* options that could not be met; "" */
+} cbx__resources;
+
+/** What is asked for. */
+typedef struct cbx__resources_wish {
+    const char *const *platforms;
+    size_t nplatforms;
+    size_t jobs[CBX__MAX_PLATFORMS]; /* of each platform: more resources than jobs are not dealt */
+    size_t cpu_slots, threads, max_parallel;
+    const char *const *gpus; /* words of --gpus */
+    size_t ngpus;
+} cbx__resources_wish;
+
+/** Finds the devices that are to be used; no device is not a failure (devices[].why is the reason).
+ * @return CBX_OK; CBX_EINVAL (--gpus names a missing device, or no platform has devices) */
+cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cbx__resources *out, cbx_err *err);
+/** Deals cores to devices and slots, out->topology being read and the devices found. */
+void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out);
+
+/**
+ * The time of a run, divided over its jobs as they begin.  Internal to perf.
+ *
+ * A job that begins when L seconds of the run are left gets L / ceil(U / l), U being the jobs of
+ * its queue that have not begun, itself among them, and l how many are done side by side: as if
+ * they were done in so many turns that take equally long.  What a job does not use is shared by
+ * those that begin later, and what one takes too much is taken from them.  No share is longer than
+ * what is left.
+ *
+ * Queues have times of their own where each has its own cores and devices; where they share them
+ * they are one queue.  Not for two threads at a time.
+ */
+typedef struct cbx__budget {
+    double total_s;                                                /* 0: no end */
+    bool pooled;                                                   /* all queues are one, the first */
+    size_t lanes[CBX__MAX_PLATFORMS], waiting[CBX__MAX_PLATFORMS]; /* of each queue */
+    size_t begun;
+} cbx__budget;
+
+/** No jobs yet.  @param r  the resources that will do them; total_s 0: there is no budget */
+void cbx__budget_init(cbx__budget *b, double total_s, const cbx__resources *r);
+/** One more job to come, of a queue below CBX__MAX_PLATFORMS. */
+void cbx__budget_add(cbx__budget *b, size_t queue);
+/**
+ * A job begins.
+ * @param elapsed_s  of the run
+ * @param share_s    what it may take; INFINITY without a budget, 0 where nothing is left
+ * @return false: nothing is left, and an earlier job of the run has begun, so that this one is to
+ *   be left out
+ */
+bool cbx__budget_begin(cbx__budget *b, size_t queue, double elapsed_s, double *share_s);
+
 #endif

@@ -15,7 +15,7 @@
 #include "calibrax/base/settings.h"
 #include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/perf/launch/sandbox.h"
-#include "calibrax/perf/schedule/slots.h"
+#include "calibrax/perf/schedule/dispatch.h"
 #include "calibrax/perf/sweep/measure.h"
 
 #define IMPORT_LIMIT_S 60.0

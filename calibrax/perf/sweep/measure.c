@@ -15,7 +15,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/core/machine.h"
-#include "calibrax/perf/sweep/budget.h"
+#include "calibrax/perf/schedule/dispatch.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/public.h"
 #include "calibrax/perf/sweep/run_table.h"

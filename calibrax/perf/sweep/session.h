@@ -10,7 +10,7 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/perf/launch/energy_source.h"
 #include "calibrax/perf/launch/policy.h"
-#include "calibrax/perf/schedule/slots.h"
+#include "calibrax/perf/schedule/dispatch.h"
 #include "calibrax/perf/sweep/plan.h"
 #include "calibrax/statistics/looks.h"
 
