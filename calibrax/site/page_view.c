@@ -9,7 +9,7 @@
 #include "calibrax/base/together.h"
 #include "calibrax/pages/page_figure.h"
 #include "calibrax/pages/page_head.h"
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 #include "calibrax/plot/model.h"
 
 #define NARROW_PX 340 /* of a figure on a screen of 400 px */

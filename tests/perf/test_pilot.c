@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/sweep/launch_health.h"
-#include "calibrax/perf/sweep/pilot.h"
+#include "calibrax/perf/sweep/plan.h"
+#include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/statistics/estimate.h"
 
 /* The rig, asked for 11 launches of 10 epochs. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/report/format.h"
 #include "calibrax/perf/report/report.h"
+#include "calibrax/perf/report/view.h"
 
 static cbx_ctx *ctx;
 static cbx_rows kept_rows; /* of the file that was read last */

@@ -6,8 +6,7 @@
 #include <math.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/sweep/pairing.h"
-#include "calibrax/perf/sweep/pilot.h"
+#include "calibrax/perf/sweep/estimates.h"
 #include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/statistics/estimate.h"
 

@@ -16,7 +16,6 @@
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/perf/case/declared_internal.h"
-#include "calibrax/perf/case/members.h"
 #include "calibrax/perf/case/provider.h"
 
 #define MAX_FILE_BYTES (1u << 20)

@@ -1,5 +1,5 @@
-/* Members of JSON objects, read by tables; see members.h. */
-#include "calibrax/perf/case/members.h"
+/* Members of JSON objects, read by tables; see declared_internal.h. */
+#include "calibrax/perf/case/declared_internal.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
 #include "calibrax/perf/gate/gate.h"
-#include "calibrax/perf/sweep/pairing.h"
+#include "calibrax/perf/sweep/estimates.h"
 #include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/statistics/interval.h"
 

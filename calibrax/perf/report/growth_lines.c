@@ -7,7 +7,7 @@
 
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 
 #define BEYOND    100 /* times the largest size */
 #define WITHIN    2

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "calibrax/base/together.h"
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 
 typedef struct report {
     const cbx__report_view *view;

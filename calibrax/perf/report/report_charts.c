@@ -1,6 +1,7 @@
 /* What the charts of the page share: the axis of times, rows over time, the figure around a plot. */
 #include "calibrax/perf/report/report_charts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,4 +91,165 @@ void cbx__chart_draw(const cbx__charts *c, cbx_plot *plot, const cbx__chart_line
     if (!st) st = cbx__pages_put_figure(out, plot, l, kind, metric, cbx_text_str(&words));
     if (st == CBX_ENOMEM) out->status = CBX_ENOMEM;
     cbx_text_clear(&words);
+}
+
+/* --- the main chart ---
+ *
+ * The times of one point, a row each, as wide as its place.
+ *
+ * Places along x are percentages, so that the chart fits a telephone and a wide screen with letters
+ * of one size.
+ */
+#define NARROW_TRACK 150 /* px: ticks keep apart even there */
+
+static int by_time(const void *a, const void *b)
+{
+    const cbx__report_item *x = *(const cbx__report_item *const *)a, *y = *(const cbx__report_item *const *)b;
+    double s = cbx__report_median(x->row), t = cbx__report_median(y->row);
+
+    if (x->limit != y->limit) return x->limit ? 1 : -1;
+    return s != t ? (s < t ? -1 : 1) : (x > y) - (x < y);
+}
+
+static double percent(const cbx__axis *a, double seconds) { return cbx__axis_place(a, seconds) / NARROW_TRACK * 100; }
+
+static void put_row(cbx_text *out, const cbx__axis *a, const cbx__report_item *it, cbx_arena *arena)
+{
+    const cbx_row *r = it->row;
+    double at = percent(a, cbx__report_median(r));
+    cbx_text time;
+
+    cbx_text_printf(out, "<div class=\"%s\"><span>", it->reference ? "row ref" : it->limit ? "row limit" : "row");
+    cbx__charts_put_text(out, arena, cbx__report_name(arena, it), 40);
+    cbx_text_puts(out, "</span><svg>");
+    for (size_t i = 0; i < a->n; i++)
+        cbx_text_printf(out, "<line class=grid x1=%.1f%% x2=%.1f%% y2=20 />", percent(a, a->at[i]),
+                        percent(a, a->at[i]));
+    if (r->bound_s > 0)
+        cbx_text_printf(out,
+                        "<line class=roof x1=%.1f%% x2=%.1f%% y1=10 y2=10 /><line class=roof x1=%.1f%% x2=%.1f%% "
+                        "y1=5 y2=15 />",
+                        percent(a, r->bound_s), at, percent(a, r->bound_s), percent(a, r->bound_s));
+    cbx_text_puts(out, "<g");
+    cbx__series_put_class(out, "", it->series);
+    cbx_text_puts(out, ">");
+    if (cbx__report_has_interval(&r->steady) && r->steady.lower > 0)
+        cbx_text_printf(out, "<line class=i x1=%.1f%% x2=%.1f%% y1=10 y2=10 />", percent(a, r->steady.lower),
+                        percent(a, r->steady.upper));
+    cbx_text_printf(out, "<use href=#m%d x=%.1f%% y=10 /></g></svg><span>", cbx__series_mark(it->series), at);
+    cbx_text_init(&time, &arena->al);
+    cbx__report_put_seconds(&time, cbx__report_median(r), &cbx__report_utf8);
+    cbx_text_put_html(out, cbx_text_str(&time));
+    cbx_text_clear(&time);
+    cbx_text_puts(out, "</span></div>\n");
+}
+
+bool cbx__chart_times(cbx_text *out, const cbx__report_view *v, const cbx__report_group *g, cbx_arena *arena)
+{
+    const cbx__report_item **items = cbx_arena_calloc(arena, g->count + 1, sizeof *items);
+    double min = INFINITY, max = 0;
+    char label[CBX_FORMAT_SIZE];
+    bool bounds = false;
+    size_t n = 0;
+
+    for (const cbx__report_item *it = g->items; items && it < g->items + g->count; it++) {
+        const cbx_row *r = it->row;
+        double t = cbx__report_median(r);
+        if (it->class != CBX__REPORT_GOOD || !(t > 0) || !isfinite(t)) continue;
+        items[n++] = it;
+        min = fmin(min, fmin(t, r->bound_s > 0 ? r->bound_s : t));
+        max = fmax(max, fmax(t, r->bound_s > 0 ? r->bound_s : t));
+        bounds = bounds || r->bound_s > 0;
+        if (!cbx__report_has_interval(&r->steady) || !(r->steady.lower > 0)) continue;
+        min = fmin(min, r->steady.lower);
+        max = fmax(max, r->steady.upper);
+    }
+    if (!n) return false;
+    qsort(items, n, sizeof *items, by_time);
+    cbx__axis axis = cbx__charts_time_axis(min, max, 0, NARROW_TRACK, 52);
+    cbx_text_puts(out, "<figure class=times><figcaption>Time of one call at ");
+    cbx__charts_put_text(out, arena, cbx__report_where(arena, v, g), 80);
+    cbx_text_puts(out, bounds ? ". Wide: interval; thin: from the roofline's bound</figcaption>\n"
+                              : ". Wide: interval</figcaption>\n");
+    for (size_t i = 0; i < n; i++) put_row(out, &axis, items[i], arena);
+    cbx_text_puts(out, "<div class=\"row x\"><span></span><svg>");
+    for (size_t i = 0; i < axis.n; i++)
+        cbx_text_printf(out, "<text x=%.1f%% y=14>%s</text>", percent(&axis, axis.at[i]),
+                        cbx__axis_label(&axis, axis.at[i], label));
+    cbx_text_puts(out, "</svg><span></span></div></figure>\n");
+    return true;
+}
+
+/* --- rates of kernels under the roofs that were measured on their machine --- */
+
+#define MAX_LEVELS 8
+
+/* Roofs of one core as the probe of the row's machine found them: fused multiply-adds count
+ * twice. */
+typedef struct roofs {
+    cbx_plot_roof peaks[2], levels[MAX_LEVELS];
+    size_t npeaks, nlevels;
+} roofs;
+
+static void add_peak(roofs *r, const char *name, double limit)
+{
+    if (limit > 0 && isfinite(limit)) r->peaks[r->npeaks++] = (cbx_plot_roof){ name, limit };
+}
+
+static bool roofs_of(const cbx_row *row, bool is_f64, roofs *r)
+{
+    const cbx_json *probe = cbx_json_get(row->provenance, "probe");
+    const cbx_json *pipes = cbx_json_get(probe, "pipe_ops_per_s_f32_f64"), *levels = cbx_json_get(probe, "levels");
+
+    *r = (roofs){ .npeaks = 0 };
+    add_peak(r, is_f64 ? "FMA, float64" : "FMA, float32",
+             2 * cbx_json_double_value(cbx_json_at(cbx_json_get(pipes, "fma"), is_f64)));
+    add_peak(r, "add", cbx_json_double_value(cbx_json_at(cbx_json_get(pipes, "add"), is_f64)));
+    for (size_t i = 0; i < cbx_json_length(levels) && r->nlevels < MAX_LEVELS; i++) {
+        const cbx_json *l = cbx_json_at(levels, i);
+        double read = cbx_json_get_double(l, "read_bytes_per_s", NAN),
+               copy = cbx_json_get_double(l, "copy_bytes_per_s", NAN);
+        double best = fmax(read, copy);
+        if (best > 0 && isfinite(best))
+            r->levels[r->nlevels++] = (cbx_plot_roof){ cbx_json_get_string(l, "name", "level"), best };
+    }
+    return r->npeaks && r->nlevels;
+}
+
+bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_text *out)
+{
+    bool is_f64 = strstr(g->label, "f64") != NULL;
+    cbx_plot_kernel *kernels = cbx_arena_calloc(c->arena, g->count + 1, sizeof *kernels);
+    cbx_plot_opts opts = CBX_PLOT_OPTS_INIT;
+    cbx_plot *plot = NULL;
+    size_t before = out->len, n = 0;
+    cbx__chart_lines drawn = { .n = 0 };
+    const char *caption;
+    roofs r = { .npeaks = 0 };
+
+    for (const cbx__report_item *it = g->items; kernels && it < g->items + g->count; it++) {
+        const cbx_row *row = it->row;
+        double t = cbx__report_median(row), rate = 1e9 * row->gflop_per_s;
+        bool known = cbx__report_has_interval(&row->steady) && row->steady.lower > 0;
+        if (it->class != CBX__REPORT_GOOD || !it->quoted) continue;
+        if (!(row->gflop_per_s > 0 && row->gbyte_per_s > 0) || drawn.n == CBX__SERIES_COLOURS) continue;
+        if (!r.npeaks && !roofs_of(row, is_f64, &r)) continue;
+        drawn.series[drawn.n++] = it->series;
+        kernels[n++] = (cbx_plot_kernel){ cbx__report_name(c->arena, it), row->gflop_per_s / row->gbyte_per_s, rate,
+                                          known ? rate * t / row->steady.upper : NAN,
+                                          known ? rate * t / row->steady.lower : NAN };
+    }
+    if (!n || !r.npeaks) return false;
+    opts.x = opts.y = CBX_PLOT_LOG;
+    opts.x_label = "declared work over declared traffic [flop/byte]";
+    opts.y_label = "rate [flop/s]";
+    opts.width = 640;
+    opts.height = 380;
+    caption = cbx_arena_printf(c->arena, "Roofline of one core at %s", cbx__report_where(c->arena, c->view, g));
+    if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return false;
+    cbx_status st = cbx_plot_roofline(plot, r.peaks, r.npeaks, r.levels, r.nlevels, kernels, n, NULL);
+    if (!st) cbx__chart_draw(c, plot, &drawn, "roofline", NULL, caption, out);
+    if (st == CBX_ENOMEM) out->status = st;
+    cbx_plot_free(plot);
+    return out->len > before;
 }

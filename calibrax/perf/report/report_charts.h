@@ -9,7 +9,7 @@
 #define CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 
 #include "calibrax/pages/page_figure.h"
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 #include "calibrax/plot/axis.h"
 #include "calibrax/plot/charts.h"
 

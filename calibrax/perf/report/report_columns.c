@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 
 #define CELL(name, ...)                                                                                                \
     static void name(cbx_text *out, const cbx__report_item *it, cbx_arena *arena, const cbx__report_style *s)          \

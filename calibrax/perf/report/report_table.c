@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 
 typedef struct table {
     const cbx__report_view *view;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibrax/base/together.h"
-#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/view.h"
 
 typedef struct speaker {
     cbx_arena *arena;

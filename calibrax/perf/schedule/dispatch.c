@@ -199,13 +199,13 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err)
     return st;
 }
 
-/**
- * Slots and devices, and the cores of each.
+/* --- slots and devices, and the cores of each ---
  *
  * A device's worker has a thread on the host that feeds it, and gets cores of its own for that,
  * near to the device; CPU slots get what is left, at least one.  Where there are not even so many
  * cores, devices and slots share some, and what shares does not run at a time.
  */
+
 cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cbx__resources *out, cbx_err *err)
 {
     bool any = false;
@@ -283,9 +283,8 @@ void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
     out->parallel = wish->max_parallel && wish->max_parallel < out->n ? wish->max_parallel : out->n;
 }
 
-/**
- * Shares of a run's time; see budget.h.
- */
+/* --- shares of a run's time --- */
+
 void cbx__budget_init(cbx__budget *b, double total_s, const cbx__resources *r)
 {
     *b = (cbx__budget){ .total_s = total_s, .pooled = r->shared || r->parallel < r->n };

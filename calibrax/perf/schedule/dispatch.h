@@ -55,10 +55,8 @@ typedef struct cbx__dispatch {
  */
 cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err);
 
-/**
- * What a sweep measures on: CPU slots, devices, and the cores that each of them gets.  Internal to
- * perf.
- */
+/* --- what a sweep measures on: CPU slots, devices, and the cores that each of them gets --- */
+
 #define CBX__MAX_PLATFORMS 8
 #define CBX__MAX_RESOURCES 128
 
@@ -88,8 +86,7 @@ cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cb
 /** Deals cores to devices and slots, out->topology being read and the devices found. */
 void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out);
 
-/**
- * The time of a run, divided over its jobs as they begin.  Internal to perf.
+/* --- the time of a run, divided over its jobs as they begin ---
  *
  * A job that begins when L seconds of the run are left gets L / ceil(U / l), U being the jobs of
  * its queue that have not begun, itself among them, and l how many are done side by side: as if

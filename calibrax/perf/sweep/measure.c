@@ -16,7 +16,6 @@
 #include "calibrax/base/file.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/perf/schedule/dispatch.h"
-#include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/public.h"
 #include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/perf/sweep/stopping.h"

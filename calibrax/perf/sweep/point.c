@@ -3,7 +3,7 @@
  *
  * The first round fixes the calls of an epoch of each attempt, finds the attempts that cannot run
  * here at all, and what a launch costs, so that no budget is overrun by what follows; the first
- * three are the pilot, after which the counts are fixed (pilot.h).  Under a goal the rounds are
+ * three are the pilot, after which the counts are fixed (stopping.h).  Under a goal the rounds are
  * looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is
  * repeated once, in place.
  */
@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/perf/sweep/launch_health.h"
-#include "calibrax/perf/sweep/pilot.h"
+#include "calibrax/perf/sweep/plan.h"
 #include "calibrax/perf/sweep/session.h"
 #include "calibrax/perf/sweep/stopping.h"
 

@@ -10,8 +10,8 @@
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/record.h"
-#include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/session.h"
+#include "calibrax/perf/sweep/stopping.h"
 
 /* Members of `o` named below; JSON's failures are sticky, and checked once, at the end. */
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "calibrax/perf/sweep/estimates.h"
-#include "calibrax/perf/sweep/pairing.h"
 #include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/statistics/estimate.h"
 

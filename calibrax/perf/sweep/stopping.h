@@ -40,4 +40,49 @@ cbx_status cbx__stopping_end(cbx__point *p, const char *why, cbx_err *err);
 /** Level of the intervals of an attempt: 0.95, or its look's. */
 double cbx__stopping_level(const cbx__point *p, const cbx__attempt *a);
 
+/* --- the pilot: variance and cost by the first launches, and the counts that follow ---
+ *
+ * Variance sits at levels: T_0^2 of an epoch (a batch of calls) within its launch, T_1^2 of
+ * launches beyond what their epochs explain (one-way random effects, variance.h).  A launch costs
+ * c_1 apart from its epochs, an epoch c_0.  For a time t the mean over n launches of r epochs has
+ * the variance (T_1^2 + T_0^2 / r) / n with n (c_1 + r c_0) = t, which is least at
+ *
+ *   r = ceil(sqrt(c_1 / c_0 * T_0^2 / T_1^2))
+ *
+ * whatever t is.  Then n is what the goal needs (half width of the t interval at the level of a
+ * late look, variance times pi / 2 because rows take medians) or what the budget allows, the
+ * largest n over the rows of the table, which are launched in turns; each row has its own r.
+ * Source: Kalibera & Jones, ISMM 2013, equations 3 and 5, with the variance estimators of the
+ * corrected edition (Kent, 2012, section 9.2).
+ *
+ * Without a budget and without a goal nothing is changed: the pilot is only recorded.
+ */
+
+/** Launches of each attempt before the counts are final. */
+#define CBX__PILOT_LAUNCHES 3
+/** Most launches under a goal, where no number is given. */
+#define CBX__MAX_LAUNCHES 200
+/** Most epochs of a launch that the pilot chooses, where no number is given. */
+#define CBX__MAX_EPOCHS 100
+
+/** Cost of one launch that gave a time. */
+cbx__cost cbx__launch_cost(const cbx__session *s, const cbx__launch *l);
+/**
+ * Variance and cost by the launches of an attempt so far; launches 0 where fewer than 2 gave a
+ * time.
+ * @param max_epochs  of the best number
+ * @return CBX_OK; CBX_ENOMEM; CBX_EDOM
+ */
+cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t max_epochs,
+                           cbx__pilot *out, cbx_err *err);
+/**
+ * Fixes the counts of a point after its pilot: epochs of each attempt, rounds of all, looks where
+ * there is a goal; `limit` is what decided.
+ * @param spent_s  of the point's share (session.h) so far
+ */
+cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, double spent_s, cbx_err *err);
+
+/** Epochs of the next launch of an attempt. */
+size_t cbx__epochs_of(const cbx__point *p, const cbx__attempt *a);
+
 #endif
