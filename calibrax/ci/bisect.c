@@ -347,24 +347,6 @@ static size_t nearest_to_half(const cbx_bisect *b, bool seen, double *p)
     return best;
 }
 
-/* The commit whose next value has the largest information for its cost, which falls with the
- * distance of p from 1/2. */
-static void choose_next(cbx_bisect *b)
-{
-    cbx__moments good, bad;
-    cbx__fit f;
-    double seen_p = 0, new_p = 0, shift;
-    size_t seen = nearest_to_half(b, true, &seen_p), unseen = nearest_to_half(b, false, &new_p);
-
-    cbx__split_at(&b->rows, &b->at[b->n], b->at, b->result.likeliest, &good, &bad);
-    cbx__fit_groups(&good, &bad, &f);
-    shift = fmin(fmax(fabs(f.difference) / f.noise, 0.2), 10);
-    b->wanted = seen < b->n ? seen : unseen;
-    if (seen < b->n && unseen < b->n &&
-        cbx__gain(new_p, shift) > cbx__gain(seen_p, shift) * (1 + b->opts.build_launches))
-        b->wanted = unseen;
-}
-
 /* True if the answer was the same before each of the last values: one that has just appeared may
  * disappear again. */
 static bool confirmed(cbx_bisect *b)
@@ -428,7 +410,17 @@ static void infer(cbx_bisect *b)
     if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could decide more */
     if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;
     r->outcome = b->values.n >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
-    choose_next(b);
+    /* The commit whose next value has the largest information for its cost, which falls with the distance of p from 1/2. */
+    cbx__fit f;
+    double seen_p = 0, new_p = 0, shift;
+    size_t seen = nearest_to_half(b, true, &seen_p), unseen = nearest_to_half(b, false, &new_p);
+    cbx__split_at(&b->rows, &b->at[b->n], b->at, b->result.likeliest, &good, &bad);
+    cbx__fit_groups(&good, &bad, &f);
+    shift = fmin(fmax(fabs(f.difference) / f.noise, 0.2), 10);
+    b->wanted = seen < b->n ? seen : unseen;
+    if (seen < b->n && unseen < b->n &&
+        cbx__gain(new_p, shift) > cbx__gain(seen_p, shift) * (1 + b->opts.build_launches))
+        b->wanted = unseen;
 }
 
 /* --- results --- */

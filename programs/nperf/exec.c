@@ -206,29 +206,6 @@ static void make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
 
 #define LONG_NAME 50 /* of a command; it is the last column where one is longer */
 
-static void print_table(const opt_run *run, const cbx_rows *rows)
-{
-    const char *shown[COLUMNS], *cells[COLUMNS];
-    char sides[COLUMNS + 1] = "";
-    int order[COLUMNS], n = 0;
-    bool last = false;
-
-    for (size_t i = 0; i < rows->count; i++) last = last || strlen(rows->rows[i].baseline) > LONG_NAME;
-    for (int c = 0; c < COLUMNS; c++) {
-        int column = (c + last) % COLUMNS;
-        if (column == RATIO && rows->count == 1) continue;
-        order[n] = column;
-        shown[n] = heads[column];
-        sides[n++] = "lrlrrrl"[column];
-    }
-    columns *table = columns_begin(run->arena, shown, sides);
-    for (size_t i = 0; i < rows->count; i++) {
-        make_cells(run->arena, rows, &rows->rows[i], cells);
-        for (int c = 0; c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
-    }
-    columns_print(table, "");
-}
-
 /* Runs far from the others, by ten times the spread that the middle half of normal noise has;
  * hyperfine warns at the same distance. */
 static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
@@ -275,8 +252,26 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
     }
     if (a->json)
         status = print_rows_json(run, rows, "nperf-rows");
-    else if (!status)
-        print_table(run, rows);
+    else if (!status) {
+        const char *shown[COLUMNS], *cells[COLUMNS];
+        char sides[COLUMNS + 1] = "";
+        int order[COLUMNS], n = 0;
+        bool last = false;
+        for (size_t i = 0; i < rows->count; i++) last = last || strlen(rows->rows[i].baseline) > LONG_NAME;
+        for (int c = 0; c < COLUMNS; c++) {
+            int column = (c + last) % COLUMNS;
+            if (column == RATIO && rows->count == 1) continue;
+            order[n] = column;
+            shown[n] = heads[column];
+            sides[n++] = "lrlrrrl"[column];
+        }
+        columns *table = columns_begin(run->arena, shown, sides);
+        for (size_t i = 0; i < rows->count; i++) {
+            make_cells(run->arena, rows, &rows->rows[i], cells);
+            for (int c = 0; c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
+        }
+        columns_print(table, "");
+    }
     fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
     fflush(stdout);
     warn(run, rows, !a->o.direct);

@@ -137,23 +137,6 @@ static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_o
     return status ? status : put_json(run, copy, a->out);
 }
 
-static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json *fragment)
-{
-    const feed_args *a = run->args;
-    const char *name, *device;
-    cbx_json *fields, *words;
-
-    for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
-        const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
-        tell_machines(run, rows, cbx_json_get_string(meta, "machine", ""));
-        for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
-            fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
-        if (!a->primary)
-            fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
-                    cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
-    }
-}
-
 static int run_feed(const opt_run *run)
 {
     const feed_args *a = run->args;
@@ -170,7 +153,17 @@ static int run_feed(const opt_run *run)
     int status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
     if (!status) status = opt_check(run, cbx_feed_make(run->ctx, &rows, &opts, &fragment, run->err));
     if (status) return status;
-    tell_notes(run, &rows, fragment);
+    const char *name, *device;
+    cbx_json *fields, *words;
+    for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
+        const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
+        tell_machines(run, &rows, cbx_json_get_string(meta, "machine", ""));
+        for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
+            fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
+        if (!a->primary)
+            fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
+                    cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
+    }
     if (a->apply)
         status = apply(run, fragment, &unknown);
     else if (a->out || !a->json)

@@ -7,16 +7,6 @@
 #include "calibrax/perf/report/report.h"
 #include "programs/nperf/measure.h"
 
-static void print_table(const cbx_rows *rows)
-{
-    SCOPED_TEXT(text, cbx_allocator_default());
-    cbx_report_table(rows, terminal_width(), &text);
-    cbx_text_putc(&text, '\n');
-    cbx_report_sentence(rows, &text);
-    print_table_text(cbx_text_str(&text));
-    if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
-}
-
 int write_report(const opt_run *run, const cbx_rows *rows, const char *command, const outputs *to)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
@@ -42,7 +32,12 @@ int write_csv(const opt_run *run, const measure_args *a, const cbx_rows *rows)
 int show_rows(const opt_run *run, const cbx_rows *rows, bool json)
 {
     if (!json) {
-        print_table(rows);
+        SCOPED_TEXT(text, cbx_allocator_default());
+        cbx_report_table(rows, terminal_width(), &text);
+        cbx_text_putc(&text, '\n');
+        cbx_report_sentence(rows, &text);
+        print_table_text(cbx_text_str(&text));
+        if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
         return EXIT_PASS;
     }
     int status = print_rows_json(run, rows, "nperf-rows");

@@ -103,14 +103,6 @@ static const char *compile_command(const opt_run *run, const char *name)
     return cbx_arena_printf(run->arena, "cc -std=gnu17 -O3 -fPIC -shared %s -o %s.so %s", flags, name, path);
 }
 
-static void print_next(const opt_run *run, const char *name)
-{
-    const new_case_args *a = run->args;
-
-    if (!a->python && !a->commands) fprintf(stderr, "next: %s\n", compile_command(run, name));
-    fprintf(stderr, "next: %s\n", next_command(run, name));
-}
-
 static int run_new_case(const opt_run *run)
 {
     const new_case_args *a = run->args;
@@ -140,7 +132,10 @@ static int run_new_case(const opt_run *run)
         cbx_json_set_string(o, "next", next_command(run, name));
         return print_json(run, o);
     }
-    if (!status) print_next(run, name);
+    if (!status) {
+        if (!a->python && !a->commands) fprintf(stderr, "next: %s\n", compile_command(run, name));
+        fprintf(stderr, "next: %s\n", next_command(run, name));
+    }
     return status;
 }
 

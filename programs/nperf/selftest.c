@@ -133,15 +133,6 @@ static const struct {
     { "honest", false, selftest_honest },
 };
 
-/* The verdict; when, and with which tool: a record may hold parts of several runs. */
-static void sign(cbx_json *part, int verdict)
-{
-    char now[CBX_TIME_SIZE];
-    cbx_json_put(part, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS),
-                 J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
-                 J_TEXT("revision", cbx_revision()));
-}
-
 /* The worst of all parts goes on: a broken promise is no reason to leave the others unasked. */
 static int run_parts(const selftest *t, cbx_json *document)
 {
@@ -159,7 +150,11 @@ static int run_parts(const selftest *t, cbx_json *document)
         int one = parts[i].run(t, &part);
         progress_end(t->progress);
         if (part) {
-            sign(part, one);
+            /* The verdict; when, and with which tool: a record may hold parts of several runs. */
+            char now[CBX_TIME_SIZE];
+            cbx_json_put(part, J_TEXT("verdict", selftest_word(one)), J_BOOL("holds", one == EXIT_PASS),
+                         J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
+                         J_TEXT("revision", cbx_revision()));
             cbx_json_set(document, parts[i].name, part);
         } else {
             cbx_json_set_null(document, parts[i].name);

@@ -86,14 +86,6 @@ static cbx_json *readings_json(const readings *r)
         J_NUMBER("clock_reading_ns", r->clock.cost_ns), J_NUMBER("clock_granule_ns", r->clock.granule_ns));
 }
 
-static void print_readings(const readings *r)
-{
-    printf("clock: an empty call reads %.2f ns; a dependent addition %.4f ns (%.3f GHz at a cycle each), a tenfold "
-           "chain %+.2f %% off [%+.2f, %+.2f]; a reading costs %.1f ns: %s\n",
-           r->empty_ns, r->addition_ns, 1 / r->addition_ns, 100 * r->off.value, 100 * r->off.lower, 100 * r->off.upper,
-           r->clock.cost_ns, selftest_word(verdict_of(r)));
-}
-
 static int read_rows(const selftest *t, const cbx_rows *rows, pass *p)
 {
     double *const ns[] = { &p->empty_ns, &p->short_ns, &p->long_ns };
@@ -140,7 +132,12 @@ int selftest_clock(const selftest *t, cbx_json **out)
     cbx_clock_measure(&r.clock);
     if (sum_up(t->run->ctx, passes, npasses, &r)) return opt_fail(t->run, "out of memory");
     progress_end(t->progress);
-    if (!t->args->json) print_readings(&r);
+    if (!t->args->json) {
+        printf("clock: an empty call reads %.2f ns; a dependent addition %.4f ns (%.3f GHz at a cycle each), a tenfold "
+               "chain %+.2f %% off [%+.2f, %+.2f]; a reading costs %.1f ns: %s\n",
+               r.empty_ns, r.addition_ns, 1 / r.addition_ns, 100 * r.off.value, 100 * r.off.lower, 100 * r.off.upper,
+               r.clock.cost_ns, selftest_word(verdict_of(&r)));
+    }
     *out = readings_json(&r);
     if (!*out) return opt_fail(t->run, "out of memory");
     return verdict_of(&r);

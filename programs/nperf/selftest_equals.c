@@ -160,17 +160,6 @@ static void print_rate(const char *what, const cbx_proof_rate *r)
            100 * (double)r->hits / (double)r->trials, 100 * r->lower, 100 * r->upper);
 }
 
-static void print_equals(const cbx_proof_alarms *a, const cbx_proof_pool *pools, size_t n,
-                         const cbx_proof_rate *by_pool)
-{
-    printf("equal programs judged different: %s\n", selftest_word(equals_verdict(a)));
-    print_rate("rows", &a->rows);
-    print_rate("gates", &a->gates);
-    print_rate("tables of rows, any", &a->row_tables);
-    print_rate("tables of a gate, any", &a->gate_tables);
-    for (size_t i = 0; i < n; i++) print_rate(pools[i].name, &by_pool[i]);
-}
-
 static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparisons, cbx_json **out)
 {
     cbx_proof_pool pools[CBX_LEN(kernels)];
@@ -190,7 +179,14 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, t->run->err))
         return opt_fail(t->run, "--aa: %s", t->run->err->message);
     progress_end(t->progress);
-    if (!t->args->json) print_equals(&a, pools, n, by_pool);
+    if (!t->args->json) {
+        printf("equal programs judged different: %s\n", selftest_word(equals_verdict(&a)));
+        print_rate("rows", &a.rows);
+        print_rate("gates", &a.gates);
+        print_rate("tables of rows, any", &a.row_tables);
+        print_rate("tables of a gate, any", &a.gate_tables);
+        for (size_t i = 0; i < n; i++) print_rate(pools[i].name, &by_pool[i]);
+    }
     *out = equals_json(&a, pools, n, by_pool);
     if (!*out) return opt_fail(t->run, "out of memory");
     return equals_verdict(&a);
@@ -359,16 +355,6 @@ int selftest_power(const selftest *t, cbx_json **out)
 
 /* --- live: each pair measured again --- */
 
-static void count_pairs(const cbx_rows *rows, size_t wanted, size_t *alarms, size_t *pairs)
-{
-    for (size_t i = 0; i < rows->count && *pairs < wanted; i++) {
-        const cbx_row *r = &rows->rows[i];
-        if (strcmp(r->variant, "twin") != 0 || !cbx_row_is_good(r) || !r->verdict) continue;
-        ++*pairs;
-        *alarms += !strcmp(r->verdict, "faster") || !strcmp(r->verdict, "slower");
-    }
-}
-
 static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *pairs)
 {
     cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
@@ -384,7 +370,12 @@ static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *
     o.launches = t->args->quick ? 6 : 11;
     CLEARED(cbx_measure_result) result;
     int status = selftest_measure(&turn, &o, &result);
-    count_pairs(&result.rows, wanted, alarms, pairs);
+    for (size_t i = 0; i < result.rows.count && *pairs < wanted; i++) {
+        const cbx_row *r = &result.rows.rows[i];
+        if (strcmp(r->variant, "twin") != 0 || !cbx_row_is_good(r) || !r->verdict) continue;
+        ++*pairs;
+        *alarms += !strcmp(r->verdict, "faster") || !strcmp(r->verdict, "slower");
+    }
     return status;
 }
 

@@ -25,25 +25,6 @@ typedef struct honest_score {
     cbx_text *refusals; /* a line each */
 } honest_score;
 
-static void start_neighbours(pid_t *pids, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        pids[i] = fork();
-        if (pids[i] != 0) continue;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (volatile unsigned long spin = 0;; spin++) {}
-    }
-}
-
-static void stop_neighbours(const pid_t *pids, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (pids[i] <= 0) continue;
-        kill(pids[i], SIGKILL);
-        waitpid(pids[i], NULL, 0);
-    }
-}
-
 static int measure_case(const selftest *t, const cbx_case_ops *c, honest_score *s)
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
@@ -81,14 +62,23 @@ static int measure_beside(const selftest *t, size_t neighbours, double minutes, 
     pid_t pids[MAX_NEIGHBOURS] = { 0 };
     int status = EXIT_PASS;
 
-    start_neighbours(pids, neighbours);
+    for (size_t i = 0; i < neighbours; i++) {
+        pids[i] = fork();
+        if (pids[i] != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile unsigned long spin = 0;; spin++) {}
+    }
     for (size_t i = 0; !status; i++) {
         bool over = 1e-9 * (double)(cbx_clock_ns() - start) > 60 * minutes;
         const cbx_case_ops *c = cases->cases[i % cases->count];
         if (over && i >= cases->count) break;
         if (!t->args->case_name || !strcmp(t->args->case_name, c->name)) status = measure_case(t, c, &s);
     }
-    stop_neighbours(pids, neighbours);
+    for (size_t i = 0; i < neighbours; i++) {
+        if (pids[i] <= 0) continue;
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
     const cbx_proof_rate rate = cbx_proof_rate_of(s.refused, s.rows);
     progress_end(t->progress);
     *refused += s.refused;

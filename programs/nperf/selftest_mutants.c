@@ -95,17 +95,6 @@ static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx
     return smallest != NULL;
 }
 
-/* Baselines that run in our own worker, and all of a case file, whose provider its user has;
- * mutants too. */
-static void own_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
-{
-    for (size_t i = 0; i < c->nbaselines; i++) {
-        const cbx_baseline_ops *b = c->baselines[i];
-        if (strcmp(b->provider, "native") && !b->definition) continue;
-        opt_append(arena, b->name, out);
-    }
-}
-
 /* --- mutants --- */
 
 static void count_mutants(const cbx_case_ops *c, const cbx_rows *rows, mutant_score *s)
@@ -141,7 +130,12 @@ static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
 
     if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points))
         return opt_fail(t->run, "case '%s' has no point with any work", c->name);
-    own_names(c, t->run->arena, &names);
+    /* Baselines that run in our own worker, and all of a case file, whose provider its user has; mutants too. */
+    for (size_t i = 0; i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        if (strcmp(b->provider, "native") && !b->definition) continue;
+        opt_append(t->run->arena, b->name, &names);
+    }
     o.case_ops = c;
     o.points = points.items;
     o.npoints = points.count;
@@ -171,13 +165,6 @@ static cbx_json *score_json(const mutant_score *s)
                            J_INT("too_busy", s->busy));
 }
 
-static void print_score(const mutant_score *s)
-{
-    printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n%s", s->found, s->mutants,
-           s->honest_ok, s->honest, selftest_word(verdict_of(s)), cbx_text_str(s->survivors));
-    if (s->busy) printf("         %zu could not be measured: the machine is too busy\n", s->busy);
-}
-
 int selftest_mutants(const selftest *t, cbx_json **out)
 {
     const cbx_case_list *cases = nperf_cases();
@@ -196,7 +183,11 @@ int selftest_mutants(const selftest *t, cbx_json **out)
         status = mutants_of(t, c, &s);
     }
     if (status) return status;
-    if (!t->args->json) print_score(&s);
+    if (!t->args->json) {
+        printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n%s", s.found,
+               s.mutants, s.honest_ok, s.honest, selftest_word(verdict_of(&s)), cbx_text_str(s.survivors));
+        if (s.busy) printf("         %zu could not be measured: the machine is too busy\n", s.busy);
+    }
     *out = score_json(&s);
     return *out ? verdict_of(&s) : opt_fail(t->run, "out of memory");
 }

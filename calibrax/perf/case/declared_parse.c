@@ -277,22 +277,6 @@ static void read_groups(case_reader *c, const cbx_json *root)
 
 /* --- functions and commands --- */
 
-/* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
-static void put_tolerances(const cbx_declared *d, const cbx__declared_entry *f, cbx_json *o)
-{
-    cbx_json *list = NULL;
-    for (const cbx__declared_array *a = d->outputs; a < d->outputs + d->ops.noutputs; a++)
-        if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)
-            list = cbx_json_set_array(o, "tolerances");
-    for (const cbx__declared_array *a = d->outputs; a < d->outputs + d->ops.noutputs && list; a++) {
-        cbx_json *one = cbx_json_push_object(list);
-        cbx_json_set_double(one, "rtol", isnan(a->rtol) ? f->rtol : a->rtol);
-        cbx_json_set_double(one, "atol", isnan(a->atol) ? f->atol : a->atol);
-        if (a->dtype == CBX_I64 || a->dtype == CBX_U64)
-            cbx_json_set_string(one, "integers", a->dtype == CBX_I64 ? "int64" : "uint64");
-    }
-}
-
 /* The definition of a function that a worker receives: workers/python/cases/declared.py reads
  * it. */
 static const char *define(case_reader *c, const cbx__declared_entry *f, bool reference)
@@ -317,7 +301,18 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     for (size_t i = 0; i < ops->noutputs; i++) cbx_json_push_string(list, ops->output_names[i]);
     if (reference) {
         cbx_json_put(o, J_NUMBER("rtol", f->rtol), J_NUMBER("atol", f->atol));
-        put_tolerances(c->d, f, o);
+        /* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
+        cbx_json *values = NULL;
+        for (const cbx__declared_array *a = c->d->outputs; a < c->d->outputs + c->d->ops.noutputs; a++)
+            if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)
+                values = cbx_json_set_array(o, "tolerances");
+        for (const cbx__declared_array *a = c->d->outputs; a < c->d->outputs + c->d->ops.noutputs && values; a++) {
+            cbx_json *one = cbx_json_push_object(values);
+            cbx_json_set_double(one, "rtol", isnan(a->rtol) ? f->rtol : a->rtol);
+            cbx_json_set_double(one, "atol", isnan(a->atol) ? f->atol : a->atol);
+            if (a->dtype == CBX_I64 || a->dtype == CBX_U64)
+                cbx_json_set_string(one, "integers", a->dtype == CBX_I64 ? "int64" : "uint64");
+        }
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));
     cbx_json_write(o, CBX_JSON_COMPACT, &t);

@@ -73,17 +73,6 @@ double cbx__element_value(const void *data, cbx_dtype dtype, ptrdiff_t i)
     }
 }
 
-static void compare_strided(const cbx_array *output, const cbx_array *answer, const cbx_array *bound, tally *t)
-{
-    const cbx_dtype to = cbx_array_dtype(output), ta = cbx_array_dtype(answer);
-    const void *o = cbx_array_data(output), *a = cbx_array_data(answer);
-    const double *b = cbx_array_data(bound);
-    size_t n = cbx_array_count(output);
-    for (size_t i = 0; i < n; i++)
-        count_one(cbx__element_value(o, to, cbx__element_offset(output, i)),
-                  cbx__element_value(a, ta, cbx__element_offset(answer, i)), b[cbx__element_offset(bound, i)], t);
-}
-
 /*
  * The ones that matter for time: a million elements per check is usual, and checking is the
  * parent's own overhead.  A block is walked element by element only if something in it is unusual
@@ -137,7 +126,13 @@ static void compare(const cbx_array *output, const cbx_array *answer, const cbx_
         cbx_array_is_contiguous(bound)) {
         fast[type](cbx_array_data(output), cbx_array_data(answer), cbx_array_data(bound), cbx_array_count(output), t);
     } else {
-        compare_strided(output, answer, bound, t);
+        const cbx_dtype to = cbx_array_dtype(output), ta = cbx_array_dtype(answer);
+        const void *o = cbx_array_data(output), *a = cbx_array_data(answer);
+        const double *b = cbx_array_data(bound);
+        size_t n = cbx_array_count(output);
+        for (size_t i = 0; i < n; i++)
+            count_one(cbx__element_value(o, to, cbx__element_offset(output, i)),
+                      cbx__element_value(a, ta, cbx__element_offset(answer, i)), b[cbx__element_offset(bound, i)], t);
     }
 }
 

@@ -196,19 +196,6 @@ static void read_programs(maker *m)
     dl_iterate_phdr(read_object, m);
 }
 
-static void use_devices(maker *m)
-{
-    bool cuda = m->f->platform && !strncmp(m->f->platform, "cuda", 4);
-    DIR *dir = cuda ? opendir("/dev") : NULL;
-    struct dirent *e;
-
-    for (size_t i = 0; i < CBX_LEN(plain_devices); i++) push(m->g, DEVICE, plain_devices[i]);
-    while (dir && (e = readdir(dir)))
-        if (!strncmp(e->d_name, "nvidia", 6) || !strcmp(e->d_name, "dri") || !strcmp(e->d_name, "dxg"))
-            push(m->g, DEVICE, cbx_arena_printf(m->g->arena, "/dev/%s", e->d_name));
-    if (dir) closedir(dir);
-}
-
 /* All but the folders of one launch; out->failed: no memory. */
 static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out)
 {
@@ -224,7 +211,16 @@ static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants
         out->failed = !m.hidden[m.nhidden++];
     }
     for (size_t i = 0; i < CBX_LEN(system_folders) && !out->failed; i++) read_too(&m, system_folders[i]);
-    if (!out->failed) use_devices(&m);
+    if (!out->failed) {
+        bool cuda = m.f->platform && !strncmp(m.f->platform, "cuda", 4);
+        DIR *dir = cuda ? opendir("/dev") : NULL;
+        struct dirent *e;
+        for (size_t i = 0; i < CBX_LEN(plain_devices); i++) push(m.g, DEVICE, plain_devices[i]);
+        while (dir && (e = readdir(dir)))
+            if (!strncmp(e->d_name, "nvidia", 6) || !strcmp(e->d_name, "dri") || !strcmp(e->d_name, "dxg"))
+                push(m.g, DEVICE, cbx_arena_printf(m.g->arena, "/dev/%s", e->d_name));
+        if (dir) closedir(dir);
+    }
     if (!out->failed) read_programs(&m);
     for (size_t i = 0; i < CBX_LEN(f->definitions) && !out->failed; i++) read_definition(&m, f->definitions[i]);
     for (size_t i = 0; i < p->nreadable && !out->failed; i++) read_too(&m, p->readable[i]);

@@ -162,23 +162,6 @@ static cbx_status add(cbx_run_builder *b, cbx_result *r, cbx_named_metric *metri
     return cbx_run_builder_add_metric_def(b, def, err);
 }
 
-static void put_metadata(const measuring *m, cbx_json *metadata)
-{
-    size_t n;
-    const cbx_named_metric *t = cbx_values_items(m->targets, &n);
-    cbx_json *targets = cbx_json_set_object(metadata, "targets"), *phases = cbx_json_set_array(metadata, "phases");
-
-    for (size_t i = 0; i < n; i++) cbx_json_set_double(targets, t[i].name, t[i].metric.value);
-    for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
-        if (!m->ran[i].start_ns) continue;
-        cbx_json *o = cbx_json_push_object(phases);
-        cbx_json_put(o, J_TEXT("name", cbx__phase_names[i]), J_INT("start_ns", m->ran[i].start_ns),
-                     J_INT("duration_ns", m->ran[i].duration_ns));
-    }
-    if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
-    if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));
-}
-
 static cbx_status fill(measuring *m, cbx_run_builder *b, cbx_json *metadata, cbx_err *err)
 {
     static const cbx_metric_def
@@ -205,7 +188,18 @@ static cbx_status fill(measuring *m, cbx_run_builder *b, cbx_json *metadata, cbx
                      .timestamp = (double)cbx_time_now_us() / 1e6 };
 
     cbx_named_metric *metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *metrics);
-    put_metadata(m, metadata);
+    size_t n;
+    const cbx_named_metric *t = cbx_values_items(m->targets, &n);
+    cbx_json *targets = cbx_json_set_object(metadata, "targets"), *phases = cbx_json_set_array(metadata, "phases");
+    for (size_t i = 0; i < n; i++) cbx_json_set_double(targets, t[i].name, t[i].metric.value);
+    for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
+        if (!m->ran[i].start_ns) continue;
+        cbx_json *o = cbx_json_push_object(phases);
+        cbx_json_put(o, J_TEXT("name", cbx__phase_names[i]), J_INT("start_ns", m->ran[i].start_ns),
+                     J_INT("duration_ns", m->ran[i].duration_ns));
+    }
+    if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
+    if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));
     if (!metrics || cbx_json_check(metadata, NULL))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the result of '%s'", m->b->name);
     if (given) memcpy(metrics, values, given * sizeof *values);

@@ -107,19 +107,6 @@ static const char *value_of(const cbx__policy_line *l, int threads, char number[
     return number;
 }
 
-/* Sets the variables of a provider. */
-static void cbx__policy_environment(cbx__environment *e, const char *provider, const char *platform, int threads,
-                                    const char *precision)
-{
-    const char *applied = cbx__policy_applied(provider, precision);
-
-    for (size_t i = 0; i < CBX_LEN(lines); i++) {
-        char number[16];
-        if (lines[i].by_call || !is_for(&lines[i], provider, platform, threads, applied)) continue;
-        cbx__environment_set(e, lines[i].name, value_of(&lines[i], threads, number));
-    }
-}
-
 cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
                            bool with_environment)
 {
@@ -215,8 +202,16 @@ void cbx__environment_worker(cbx__environment *e, const cbx_launch_opts *opts, c
     };
 
     cbx__environment_set(e, "NPERF_WORKER_FD", "3");
-    if (opts->threads > 0)
-        cbx__policy_environment(e, provider, opts->platform, opts->threads, opts->precision ? opts->precision : "full");
+    if (opts->threads > 0) {
+        /* Sets the variables of a provider. */
+        const char *precision = opts->precision ? opts->precision : "full";
+        const char *applied = cbx__policy_applied(provider, precision);
+        for (size_t i = 0; i < CBX_LEN(lines); i++) {
+            char number[16];
+            if (lines[i].by_call || !is_for(&lines[i], provider, opts->platform, opts->threads, applied)) continue;
+            cbx__environment_set(e, lines[i].name, value_of(&lines[i], opts->threads, number));
+        }
+    }
     if (!cores) e->failed = true;
     for (size_t i = 0; i < CBX_LEN(variables); i++)
         if (variables[i].set) cbx__environment_set(e, variables[i].name, variables[i].value);

@@ -188,38 +188,6 @@ static double x_of(const size_plot *p, const size_point *a) { return cbx__axis_p
 
 static double y_of(const size_plot *p, const size_point *a) { return cbx__axis_place(&p->y, a->time); }
 
-/* From each point to the next larger one of its form. */
-static void put_series_lines(cbx_text *out, const size_plot *p, size_t first, size_t n)
-{
-    pen line = { .out = out, .open = "<path class=l d=\"", .coarse = n >= MANY };
-
-    for (size_t i = first; i < first + n; i++) {
-        const size_point *a = &p->points[i], *b = a;
-        while (b < p->points + first + n && !by_shape(&a->shape, &b->shape)) b++;
-        if (b == p->points + first + n || by_form(&a->shape, &b->shape)) continue;
-        stroke(&line, x_of(p, a), y_of(p, a), x_of(p, b), y_of(p, b));
-    }
-    end_line(&line);
-}
-
-/* Whiskers that would be hidden by the mark are left out. */
-static void put_series_whiskers(cbx_text *out, const size_plot *p, size_t first, size_t n)
-{
-    const char *open = "<path class=w d=\"";
-
-    for (size_t i = first; i < first + n; i++) {
-        const cbx_row_interval *t = &p->points[i].item->row->steady;
-        if (!cbx__report_has_interval(t) || !(t->lower > 0) ||
-            cbx__axis_place(&p->y, t->lower) - cbx__axis_place(&p->y, t->upper) <= 9)
-            continue;
-        cbx_text_puts(out, open);
-        open = "";
-        cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[i]), cbx__axis_place(&p->y, t->lower),
-                        cbx__axis_place(&p->y, t->upper));
-    }
-    if (!*open) cbx_text_puts(out, "\"/>");
-}
-
 /* Whether point i of a series gets its mark: of many, those that are not too close to the last one
  * that did, and the ends of a line. */
 static bool is_marked(const size_plot *p, size_t first, size_t n, size_t i, double *last_x)
@@ -350,8 +318,29 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         cbx_text_puts(out, "<g");
         cbx__series_put_class(out, "", series);
         cbx_text_printf(out, " data-s=%d>", series);
-        put_series_lines(out, p, i, n);
-        put_series_whiskers(out, p, i, n);
+        /* From each point to the next larger one of its form. */
+        pen line = { .out = out, .open = "<path class=l d=\"", .coarse = n >= MANY };
+
+        for (size_t k = i; k < i + n; k++) {
+            const size_point *a = &p->points[k], *b = a;
+            while (b < p->points + i + n && !by_shape(&a->shape, &b->shape)) b++;
+            if (b == p->points + i + n || by_form(&a->shape, &b->shape)) continue;
+            stroke(&line, x_of(p, a), y_of(p, a), x_of(p, b), y_of(p, b));
+        }
+        end_line(&line);
+        /* Whiskers that would be hidden by the mark are left out. */
+        const char *open = "<path class=w d=\"";
+        for (size_t k = i; k < i + n; k++) {
+            const cbx_row_interval *t = &p->points[k].item->row->steady;
+            if (!cbx__report_has_interval(t) || !(t->lower > 0) ||
+                cbx__axis_place(&p->y, t->lower) - cbx__axis_place(&p->y, t->upper) <= 9)
+                continue;
+            cbx_text_puts(out, open);
+            open = "";
+            cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[k]), cbx__axis_place(&p->y, t->lower),
+                            cbx__axis_place(&p->y, t->upper));
+        }
+        if (!*open) cbx_text_puts(out, "\"/>");
         put_series_marks(out, p, i, n);
         cbx_text_puts(out, "</g>\n");
     }

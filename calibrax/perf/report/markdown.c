@@ -70,23 +70,6 @@ static void put_case(report *r, size_t c)
 
 /* --- notes --- */
 
-static void note_reference(report *r)
-{
-    size_t last = SIZE_MAX; /* case whose reference was named last */
-
-    cbx_text_puts(r->out, "- *against reference*: the time over the reference's time, launch by launch: below 1 is "
-                          "faster; ");
-    for (const cbx__report_group *group = r->view->groups; group < r->view->groups + r->view->ngroups; group++) {
-        if (group->case_index == last || !group->reference_name) continue;
-        const char *before = last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ";
-        last = group->case_index;
-        cbx__put_mixed(r->out, put_words, before, group->reference_name, r->view->ncases > 1 ? " in " : NULL,
-                       r->view->cases[last], NULL);
-    }
-    if (last == SIZE_MAX) cbx_text_puts(r->out, "no row names a reference, so there is no ratio");
-    cbx_text_puts(r->out, ". In the rows `ratio_paired` is this ratio, and `ratio` that of the minima.\n");
-}
-
 static void note_interval(report *r)
 {
     size_t low = SIZE_MAX, high = 0;
@@ -153,23 +136,6 @@ static void note_metrics(report *r)
         cbx_text_printf(r->out, "- *%s*: not measured: ", metrics[k].name);
         cbx__put_mixed(r->out, put_words, "", reason, ".\n", NULL);
     }
-}
-
-static void note_variants(report *r)
-{
-    const char *separator = "- *variants*: ratios are of the strongest one, marked \\*: ";
-
-    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
-        const char *name = cbx__report_name(r->arena, it);
-        bool skip = !it->siblings || !it->quoted;
-        for (const cbx__report_item *b = r->view->items; b < it && !skip; b++)
-            skip = b->siblings && b->quoted && !strcmp(name, cbx__report_name(r->arena, b));
-        if (skip) continue;
-        const char *why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
-        cbx__put_mixed(r->out, put_words, separator, name, why ? ": " : NULL, why, NULL);
-        separator = "; ";
-    }
-    if (separator[0] == ';') cbx_text_puts(r->out, ".\n");
 }
 
 /* Rows whose minima disagree, and rows whose launches have a note, each in a line; of hundreds the
@@ -285,7 +251,18 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     }
     for (size_t c = 0; c < view.ncases; c++) put_case(&r, c);
     cbx_text_puts(out, "\n## Notes\n\n");
-    note_reference(&r);
+    size_t last = SIZE_MAX; /* case whose reference was named last */
+    cbx_text_puts(r.out, "- *against reference*: the time over the reference's time, launch by launch: below 1 is "
+                         "faster; ");
+    for (const cbx__report_group *group = r.view->groups; group < r.view->groups + r.view->ngroups; group++) {
+        if (group->case_index == last || !group->reference_name) continue;
+        const char *before = last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ";
+        last = group->case_index;
+        cbx__put_mixed(r.out, put_words, before, group->reference_name, r.view->ncases > 1 ? " in " : NULL,
+                       r.view->cases[last], NULL);
+    }
+    if (last == SIZE_MAX) cbx_text_puts(r.out, "no row names a reference, so there is no ratio");
+    cbx_text_puts(r.out, ". In the rows `ratio_paired` is this ratio, and `ratio` that of the minima.\n");
     note_interval(&r);
     /* Shares above the limit they are of, which need an explanation. */
     size_t n = 0;
@@ -301,7 +278,18 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
         cbx_text_puts(r.out, ". A limit is a program that is launched in turn with the rivals, and measured like "
                              "them: its launches may have been slowed, or a rival saves work that it does.\n");
     note_metrics(&r);
-    note_variants(&r);
+    const char *separator = "- *variants*: ratios are of the strongest one, marked \\*: ";
+    for (const cbx__report_item *it = r.view->items; it < r.view->items + r.view->nitems; it++) {
+        const char *name = cbx__report_name(r.arena, it);
+        bool skip = !it->siblings || !it->quoted;
+        for (const cbx__report_item *b = r.view->items; b < it && !skip; b++)
+            skip = b->siblings && b->quoted && !strcmp(name, cbx__report_name(r.arena, b));
+        if (skip) continue;
+        const char *why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
+        cbx__put_mixed(r.out, put_words, separator, name, why ? ": " : NULL, why, NULL);
+        separator = "; ";
+    }
+    if (separator[0] == ';') cbx_text_puts(r.out, ".\n");
     note_launches(&r);
     note_verdicts(&r);
     note_outcomes(&r);

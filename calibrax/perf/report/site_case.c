@@ -128,32 +128,6 @@ static void put_table(cbx__page *p, size_t c)
     cbx__pages_end_table(p->out);
 }
 
-/* Every launch, then modes, warm-up, repeats and health of the rows that have some. */
-static void put_launches(cbx__page *p, size_t c)
-{
-    const cbx__report_view *v = p->view;
-    const char *open = "<ul>\n";
-
-    cbx_text_printf(p->out,
-                    "<details class=launches%s><summary>Launches</summary><p>First: the median of each row, from the "
-                    "roofline's bound. Then: every launch as a dot, by its distance from the median of its row (drawn "
-                    "by its square root); the bar is the interval of the median.</p><div class=strips>\n",
-                    cbx__page_groups(p, c, false) > OPEN_STRIPS ? "" : " open");
-    for (const cbx__report_group *g = v->groups; g < v->groups + v->ngroups; g++)
-        if (cbx__page_shows(p, g, c)) cbx__chart_launches(p->out, v, g, p->arena);
-    cbx__page_put(p, "</div>");
-    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
-        const char *words, *names = cbx__page_shows(p, it->group, c) ? cbx__report_alike(p->arena, it, &words) : NULL;
-        if (!names) continue;
-        cbx__page_put(p, open);
-        open = "";
-        cbx__page_put_words(p, "<li>", names, 400, " at ");
-        cbx__page_put_words(p, "", cbx__report_where(p->arena, v, it->group), 80, ": ");
-        cbx__page_put_words(p, "", words, 300, "\n");
-    }
-    cbx__page_put(p, open[0] ? "</details>\n" : "</ul></details>\n");
-}
-
 /* Charts of the groups that are shown: of those with a history, and under the roofs. */
 static void put_charts(cbx__page *p, size_t c)
 {
@@ -211,7 +185,27 @@ void cbx__page_put_case(cbx__page *p, size_t c)
     cbx__page_put(p, "<div class=plots>");
     cbx__chart_sizes(p->out, p->view, c, p->limit == SIZE_MAX ? SIZE_MAX : FEW_CHARTS, p->arena);
     cbx__page_put(p, "</div>\n");
-    put_launches(p, c);
+    /* Every launch, then modes, warm-up, repeats and health of the rows that have some. */
+    const cbx__report_view *v = p->view;
+    const char *open = "<ul>\n";
+    cbx_text_printf(p->out,
+                    "<details class=launches%s><summary>Launches</summary><p>First: the median of each row, from the "
+                    "roofline's bound. Then: every launch as a dot, by its distance from the median of its row (drawn "
+                    "by its square root); the bar is the interval of the median.</p><div class=strips>\n",
+                    cbx__page_groups(p, c, false) > OPEN_STRIPS ? "" : " open");
+    for (const cbx__report_group *g = v->groups; g < v->groups + v->ngroups; g++)
+        if (cbx__page_shows(p, g, c)) cbx__chart_launches(p->out, v, g, p->arena);
+    cbx__page_put(p, "</div>");
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
+        const char *words, *names = cbx__page_shows(p, it->group, c) ? cbx__report_alike(p->arena, it, &words) : NULL;
+        if (!names) continue;
+        cbx__page_put(p, open);
+        open = "";
+        cbx__page_put_words(p, "<li>", names, 400, " at ");
+        cbx__page_put_words(p, "", cbx__report_where(p->arena, v, it->group), 80, ": ");
+        cbx__page_put_words(p, "", words, 300, "\n");
+    }
+    cbx__page_put(p, open[0] ? "</details>\n" : "</ul></details>\n");
     put_charts(p, c);
     cbx__page_put(p, "</section>\n");
 }

@@ -112,39 +112,7 @@ static void see_frameworks(visit *v)
     }
 }
 
-static void see_devices(visit *v)
-{
-    cbx__accelerators all;
-    char name[32], text[CBX_ERR_MESSAGE_SIZE + 80];
-
-    for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++)
-        cbx_doctor_add(v->out, "devices", "accelerator", CBX_DOCTOR_HERE, v->machine.accelerator[i], NULL);
-    cbx__accelerators_find(v->ctx, "cuda12", &all);
-    for (const cbx__accelerator *d = all.list; d < all.list + all.n; d++) {
-        snprintf(name, sizeof(name), "cuda12 device %u", d->number);
-        snprintf(text, sizeof(text), d->node >= 0 ? "%s, on memory node %d" : "%s", d->name, d->node);
-        cbx_doctor_add(v->out, "devices", name, CBX_DOCTOR_HERE, text, NULL);
-    }
-    if (all.n == 0) {
-        snprintf(text, sizeof(text), "no CUDA device (%s); rows of platform cuda12 are skipped", all.why);
-        cbx_doctor_add(v->out, "devices", "cuda12", CBX_DOCTOR_MISSING, text, NULL);
-    }
-}
-
 /* --- scheduling --- */
-
-static void see_cores(visit *v)
-{
-    cbx__topology t;
-    int cpus[CBX__MAX_CPUS];
-
-    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX_LEN(cpus)), &t);
-    cbx_doctor_fact(v->out, "scheduling", "cores", "%zu CPUs on %zu cores may be used, which allow %zu slots", t.ncpus,
-                    t.ncores, t.ncores);
-    cbx_doctor_fact(v->out, "scheduling", "SMT",
-                    t.smt ? "cores have several CPUs; no two slots share a core" : "a core has one CPU");
-    cbx_doctor_fact(v->out, "scheduling", "NUMA", "%zu memory node%s", t.nnodes, t.nnodes == 1 ? "" : "s");
-}
 
 static void see_locks(visit *v)
 {
@@ -198,8 +166,28 @@ cbx_status cbx_doctor_run(cbx_ctx *ctx, const cbx_stop_flag *stop, cbx_doctor_re
     see_sandbox(&v);
     cbx_doctor_see_libraries(ctx, report);
     see_frameworks(&v);
-    see_devices(&v);
-    see_cores(&v);
+    cbx__accelerators all;
+    char name[32], text[CBX_ERR_MESSAGE_SIZE + 80];
+    for (int i = 0; i < v.machine.naccelerators && v.have_machine; i++)
+        cbx_doctor_add(v.out, "devices", "accelerator", CBX_DOCTOR_HERE, v.machine.accelerator[i], NULL);
+    cbx__accelerators_find(v.ctx, "cuda12", &all);
+    for (const cbx__accelerator *d = all.list; d < all.list + all.n; d++) {
+        snprintf(name, sizeof(name), "cuda12 device %u", d->number);
+        snprintf(text, sizeof(text), d->node >= 0 ? "%s, on memory node %d" : "%s", d->name, d->node);
+        cbx_doctor_add(v.out, "devices", name, CBX_DOCTOR_HERE, text, NULL);
+    }
+    if (all.n == 0) {
+        snprintf(text, sizeof(text), "no CUDA device (%s); rows of platform cuda12 are skipped", all.why);
+        cbx_doctor_add(v.out, "devices", "cuda12", CBX_DOCTOR_MISSING, text, NULL);
+    }
+    cbx__topology t;
+    int cpus[CBX__MAX_CPUS];
+    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX_LEN(cpus)), &t);
+    cbx_doctor_fact(v.out, "scheduling", "cores", "%zu CPUs on %zu cores may be used, which allow %zu slots", t.ncpus,
+                    t.ncores, t.ncores);
+    cbx_doctor_fact(v.out, "scheduling", "SMT",
+                    t.smt ? "cores have several CPUs; no two slots share a core" : "a core has one CPU");
+    cbx_doctor_fact(v.out, "scheduling", "NUMA", "%zu memory node%s", t.nnodes, t.nnodes == 1 ? "" : "s");
     see_locks(&v);
     see_memory_groups(&v);
     return cbx_doctor_check(report, err);

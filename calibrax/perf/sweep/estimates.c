@@ -149,27 +149,6 @@ static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metr
     return CBX_OK;
 }
 
-/* The reason for each missing metric. */
-static void put_reasons(const cbx__attempt *a, cbx_row *row)
-{
-    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
-    const char *no_compiler = provider ? provider->no_compiler : "the compiler is not known";
-    bool cpu = strncmp(a->platform, "cuda", 4) != 0;
-
-    if (isnan(row->compile.over.value)) row->compile.reason = no_compiler ? no_compiler : "no launch reported it";
-    if (isnan(row->compile_warm.over.value))
-        row->compile_warm.reason = !isnan(row->compile.over.value) || !no_compiler
-                                       ? a->warm_reason ? a->warm_reason
-                                                        : "its framework keeps no cache that is known here"
-                                       : no_compiler;
-    if (isnan(row->memory.over.value)) row->memory.reason = "the kernel did not let the high-water mark be reset";
-    if (isnan(row->device_memory.over.value))
-        row->device_memory.reason = cpu ? "the platform has no device memory" : "the framework does not report it";
-    if (isnan(row->call_overhead.over.value)) row->call_overhead.reason = "the worker cannot measure it";
-    if (isnan(row->energy.over.value))
-        row->energy.reason = a->last && a->last->record.energy_why[0] ? a->last->record.energy_why : "not measured";
-}
-
 cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
 {
     double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
@@ -233,7 +212,22 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
         row->energy_scope = l->record.energy_scope;
     }
     if (powers) row->power_w = sum_w / (double)powers;
-    put_reasons(a, row);
+    /* The reason for each missing metric. */
+    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
+    const char *no_compiler = provider ? provider->no_compiler : "the compiler is not known";
+    bool cpu = strncmp(a->platform, "cuda", 4) != 0;
+    if (isnan(row->compile.over.value)) row->compile.reason = no_compiler ? no_compiler : "no launch reported it";
+    if (isnan(row->compile_warm.over.value))
+        row->compile_warm.reason = !isnan(row->compile.over.value) || !no_compiler
+                                       ? a->warm_reason ? a->warm_reason
+                                                        : "its framework keeps no cache that is known here"
+                                       : no_compiler;
+    if (isnan(row->memory.over.value)) row->memory.reason = "the kernel did not let the high-water mark be reset";
+    if (isnan(row->device_memory.over.value))
+        row->device_memory.reason = cpu ? "the platform has no device memory" : "the framework does not report it";
+    if (isnan(row->call_overhead.over.value)) row->call_overhead.reason = "the worker cannot measure it";
+    if (isnan(row->energy.over.value))
+        row->energy.reason = a->last && a->last->record.energy_why[0] ? a->last->record.energy_why : "not measured";
     row->compile_s = row->compile.over.value;
     row->first_call_s = row->first_call.over.value;
     return CBX_OK;

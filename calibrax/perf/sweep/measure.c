@@ -60,25 +60,6 @@ static const struct {
     { 6, 1, 10, 1, 0.1 },
 };
 
-static void settle_counts(cbx__session *s)
-{
-    const cbx_measure_opts *o = s->opts;
-    bool chosen = o->repeats > 0; /* who asks for a number of epochs gets it, unless quick */
-
-    s->goal = (cbx__goal){ o->precision, o->decide };
-    s->launches = o->launches                ? o->launches
-                  : cbx__stopping_by_goal(s) ? CBX__MAX_LAUNCHES
-                                             : defaults[o->quick].launches;
-    s->warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
-    s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
-    s->slow_epochs = defaults[o->quick].slow_epochs;
-    s->slow_call_s = chosen && !o->quick ? 0 : defaults[o->quick].slow_call_s;
-    s->budget_s = o->budget_s;
-    s->epoch_target_s = o->epoch_target_s > 0 ? o->epoch_target_s : 0.020;
-    s->timeout_s = o->worker_timeout_s > 0 ? o->worker_timeout_s : 3600;
-    s->threads = o->threads > 0 ? o->threads : 1;
-}
-
 static cbx_status settle_platforms(cbx__session *s, cbx_err *err)
 {
     for (size_t i = 0; i < s->opts->nplatforms; i++) {
@@ -236,7 +217,20 @@ static cbx_status sweep_prepare(sweep *w, cbx_err *err)
     cbx_status st = cbx__plan_check(w->s.opts, err);
 
     if (st) return st;
-    settle_counts(&w->s);
+    const cbx_measure_opts *o = w->s.opts;
+    bool chosen = o->repeats > 0; /* who asks for a number of epochs gets it, unless quick */
+    w->s.goal = (cbx__goal){ o->precision, o->decide };
+    w->s.launches = o->launches                    ? o->launches
+                    : cbx__stopping_by_goal(&w->s) ? CBX__MAX_LAUNCHES
+                                                   : defaults[o->quick].launches;
+    w->s.warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
+    w->s.epochs = chosen ? o->repeats : defaults[o->quick].epochs;
+    w->s.slow_epochs = defaults[o->quick].slow_epochs;
+    w->s.slow_call_s = chosen && !o->quick ? 0 : defaults[o->quick].slow_call_s;
+    w->s.budget_s = o->budget_s;
+    w->s.epoch_target_s = o->epoch_target_s > 0 ? o->epoch_target_s : 0.020;
+    w->s.timeout_s = o->worker_timeout_s > 0 ? o->worker_timeout_s : 3600;
+    w->s.threads = o->threads > 0 ? o->threads : 1;
     st = settle_platforms(&w->s, err);
     if (!st) st = cbx__session_confine(w->ctx, &w->s, err);
     if (!st) st = cbx__policy_precision(w->s.opts->matmul_precision, &w->s.precision, err);

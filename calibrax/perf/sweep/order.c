@@ -15,17 +15,6 @@ size_t cbx__schedule_block(size_t n)
     return n % 2 ? 2 * n : n;
 }
 
-/* Place p of row `row` of the square of n is the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row.
- * Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2).
- * n odd: the second half of the 2n rows is the first one mirrored. */
-static void williams_row(size_t n, size_t k, size_t *out)
-{
-    for (size_t p = 0; p < n; p++) {
-        const size_t place = k % 2 ? n - 1 - p : p;
-        out[p] = ((place % 2 ? (place + 1) / 2 : (n - place / 2) % n) + k / 2) % n;
-    }
-}
-
 void cbx__schedule_order(uint64_t seed, size_t n, size_t round, size_t *scratch, size_t *out)
 {
     size_t block_rows = cbx__schedule_block(n), block = round / block_rows;
@@ -33,7 +22,12 @@ void cbx__schedule_order(uint64_t seed, size_t n, size_t round, size_t *scratch,
 
     if (n == 0) return;
     cbx_rng_permutation(&rng, n, scratch);
-    williams_row(n, round % block_rows, out);
+    /* Place p of row `row` of the square of n is the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row. Rows in mirrored pairs. n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2). n odd: the second half of the 2n rows is the first one mirrored. */
+    size_t k = round % block_rows;
+    for (size_t p = 0; p < n; p++) {
+        const size_t place = k % 2 ? n - 1 - p : p;
+        out[p] = ((place % 2 ? (place + 1) / 2 : (n - place / 2) % n) + k / 2) % n;
+    }
     for (size_t p = 0; p < n; p++) out[p] = scratch[out[p]];
 }
 

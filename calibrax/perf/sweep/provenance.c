@@ -39,19 +39,6 @@ static void set_known(cbx_json *o, const char *key, double v, const char *why)
     if (!isfinite(v)) cbx_json_set_string(o, name, why);
 }
 
-static void set_release(cbx_json *o)
-{
-    cbx_json *tool = cbx_json_set_object(o, "tool"), *bench = cbx_json_set_object(o, "bench");
-    char sha[80];
-    const size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
-    const bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
-
-    cbx_json_put(tool, J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()), J_TEXT("revision", cbx_revision()),
-                 J_TEXT("build", cbx_build()));
-    if (dirty) sha[len - 1] = 0;
-    cbx_json_put(bench, J_TEXT("sha", sha), J_BOOL("dirty", dirty));
-}
-
 static void set_probe(cbx_json *o, const cbx_probe *probe)
 {
     cbx_json_set_string(o, "instruction_set", probe->instruction_set);
@@ -217,7 +204,14 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json *o = cbx_json_new_object(), *part, *env;
 
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
-    set_release(o);
+    cbx_json *tool = cbx_json_set_object(o, "tool"), *bench = cbx_json_set_object(o, "bench");
+    char sha[80];
+    const size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
+    const bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
+    cbx_json_put(tool, J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()), J_TEXT("revision", cbx_revision()),
+                 J_TEXT("build", cbx_build()));
+    if (dirty) sha[len - 1] = 0;
+    cbx_json_put(bench, J_TEXT("sha", sha), J_BOOL("dirty", dirty));
     cbx__set_copy(o, "machine", s->machine);
     part = cbx_json_set_object(o, "device");
     cbx_json_put(part, J_TEXT("kind", cpu ? "cpu" : "gpu"), J_TEXT("platform", a->platform));
