@@ -243,10 +243,11 @@ static counter *google_counters(document *d, const cbx_point *p, const timing *t
 }
 
 /* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
- * leaves out. */
+ * leaves out.  Times of a file that was ingested have its unit: not every double of microseconds is
+ * one of nanoseconds too, and compare.py compares what has one unit. */
 static void google_point(document *d, const cbx_point *p)
 {
-    const char *name, *threads = cbx_point_tag(p, "threads"), *label = cbx_point_tag(p, "label");
+    const char *name, *threads = cbx_point_tag(p, "threads"), *label = cbx_point_tag(p, "label"), *unit;
     const counter *counters;
     size_t ncounters;
     timing t;
@@ -254,17 +255,20 @@ static void google_point(document *d, const cbx_point *p)
     if (!find_time(d, p, &t)) return;
     name = google_name(d, p);
     counters = google_counters(d, p, &t, &ncounters);
+    unit = cbx_json_get_string(cbx_json_get(cbx_run_metadata(d->run), "time_units"), name ? name : "", "ns");
+    if (cbx__unit_find(unit)->kind != CBX__UNIT_TIME) unit = "ns";
+    const double scale = cbx__unit_find(unit)->times / cbx__unit_find(unit)->per;
     for (size_t i = 0; name && counters && i < t.n; i++) {
         cbx_json *o = cbx_json_object(J_TEXT("name", name), J_TEXT("run_name", name), J_TEXT("run_type", "iteration"),
                                       J_INT("repetitions", t.n), J_INT("repetition_index", i),
                                       J_INT("threads", threads && atoi(threads) > 0 ? atoi(threads) : 1),
-                                      J_INT("iterations", 1), J_NUMBER("real_time", cbx__unscaled(t.times[i], 1e-9)),
-                                      J_NUMBER("cpu_time", 0), J_TEXT("time_unit", "ns"), J_GIVEN("label", label));
+                                      J_INT("iterations", 1), J_NUMBER("real_time", cbx__unscaled(t.times[i], scale)),
+                                      J_NUMBER("cpu_time", 0), J_TEXT("time_unit", unit), J_GIVEN("label", label));
         for (size_t k = 0; k < ncounters; k++) {
             const counter *c = &counters[k];
             double v = c->samples ? c->samples[i] : c->value;
             if (c->is_cpu_time)
-                cbx_json_set_double(o, c->name, cbx__unscaled(v, 1e-9));
+                cbx_json_set_double(o, c->name, cbx__unscaled(v, scale));
             else if (!cbx_json_has(o, c->name))
                 cbx_json_set_double(o, c->name, v);
         }

@@ -365,6 +365,12 @@ def what_was_imported_is_exported_with_the_same_numbers(p):
         check(len(after) > 1, name)
         equal((after, len(before["points"]) - len(after)), ([q for q in before["points"] if q in after], left_out), f"{name}: points that have a time, bit for bit")
         count += len(after)
+    units = [("a", 0.09, "us"), ("b", 1.9, "ms"), ("c", 0.3, "s")]  # the first two have no double of nanoseconds
+    p.write("units.json", json.dumps({"context": {"num_cpus": 2}, "benchmarks": [{"name": n, "iterations": 1, "real_time": v, "cpu_time": v, "time_unit": u} for n, v, u in units]}))
+    before = ingested(p, "units.json", "before-units")
+    (file,), _ = export(p, "google-benchmark", path=p.file("before-units/runs", before["id"] + ".json"))
+    equal([(e["name"], e["real_time"], e["time_unit"]) for e in load(file)["benchmarks"]], units, "Google Benchmark: numbers and units of the file")
+    equal(ingested(p, file, "after-units")["points"], before["points"], "Google Benchmark: bit for bit in every unit")
     before = ingested(p, os.path.join(imports, "asv"), "before-asv")
     export(p, "asv", path=p.file("before-asv/runs", before["id"] + ".json"))
     found = numbers(ingested(p, p.file("out/results"), "after-asv")["points"], False)

@@ -136,15 +136,17 @@ static bool is_measured(const cbx__samples *s)
     return false;
 }
 
-/* The repetitions of one benchmark: elements [from, to) of the list. */
-static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario)
+/* The repetitions of one benchmark: elements [from, to) of the list.  @param units  {name: unit} of times that are not in ns */
+static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario,
+                             cbx_json *units)
 {
     static const cbx__import_def cpu_time = CBX__DEF("cpu_time", "s", LOWER, SECONDARY);
     const cbx_json *first = cbx_json_at(list, from), *item;
+    const char *unit = cbx_json_get_string(first, "time_unit", "ns"), *key;
     cbx__samples real = { 0 }, cpu = { 0 };
     cbx_json *value;
-    const char *key;
 
+    if (strcmp(unit, "ns") != 0) cbx_json_set_string(units, run_name(first), unit);
     begin_point(job, first, scenario);
     for (size_t i = from; i < to && cbx__import_element(job, list, "benchmarks", i, &item); i++) {
         if (!(cbx_json_get_double(item, "iterations", 1) > 0))
@@ -186,6 +188,7 @@ static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *context = cbx__import_object(job, root, "context");
     const cbx_json *list = cbx__import_array(job, root, "benchmarks"), *item;
+    cbx_json *units = cbx_json_new_object();
     const char *scenario = cbx_path_base(cbx_json_get_string(context, "executable", "")), *measured = NULL;
 
     cbx__import_run_iso(job, cbx__import_maybe_string(job, context, "date"));
@@ -201,7 +204,7 @@ static void read_file(cbx__import_job *job)
             while (end < cbx_json_length(list) && is_repetition(cbx_json_at(list, end)) &&
                    !strcmp(run_name(cbx_json_at(list, end)), name))
                 end++;
-            read_repetitions(job, list, i, end, scenario);
+            read_repetitions(job, list, i, end, scenario, units);
             measured = name;
         } else if (!measured || strcmp(measured, name) != 0 || !cbx_json_has(item, "real_time")) {
             /* An aggregate without its repetitions: a point.  Only a mean or a median is a time
@@ -228,6 +231,8 @@ static void read_file(cbx__import_job *job)
             cbx__import_point_end(job);
         }
     }
+    if (cbx_json_length(units)) cbx__import_run_metadata(job, "time_units", units);
+    cbx_json_unref(units);
 }
 
 const cbx__importer cbx__importer_google_benchmark = {
