@@ -201,4 +201,4 @@ static PyObject *do_compare(cx_call *c)
     X(verdict, "ratio: Sequence[float], /, margin: float = 0.02", "str", do_verdict, 0, "Verdict of an Interval of a ratio of times: 'faster', 'slower', 'equivalent', 'undecided'.\n\n>>> analysis.verdict((0.9, 0.88, 0.92, 0.95))\n'faster'") \
     X(compare, "runs: Sequence[Run], /, *, labels: str | Sequence[str] | None = None, group_tag: str | None = None, reference: str | None = None, metrics: str | Sequence[str] | None = None, level: float = 0.95", "Comparison", do_compare, 0, "Runs, or competitors by a tag, side by side.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], detect=False) for v in (1.0, 2.0)]\n>>> analysis.compare(r, labels=['a', 'b']).labels\n('a', 'b')")
 /* clang-format on */
-CX_FUNCTIONS(cx_analysis_methods, ANALYSIS, CX_SLOW)
+CX_FUNCTIONS(cx_analysis_methods, ANALYSIS, SLOW)

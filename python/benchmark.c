@@ -365,10 +365,8 @@ CX_GETTERS(report_members, ATTRIBUTES)
 #define LAUNCHES(X) \
     X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, allow_failed: float = 0.0, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':name' of a class or any callable), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; more of them than the share allow_failed make the exit code 2, a missed target makes it 1.\n\n>>> cx.launch_benchmarks(command=['true'], launches=2, detect=False).passed\nTrue")
 /* clang-format on */
-CX_FUNCTIONS(cx_launch_methods, LAUNCHES, CX_WAITS)
-#define call_wait CX_LIGHT /* the object's methods are called on this thread */
-CX_MORE_FUNCTIONS(cx_run_methods, RUNS)
-#undef call_wait
+CX_FUNCTIONS(cx_launch_methods, LAUNCHES, WAITS)
+CX_FUNCTIONS(cx_run_methods, RUNS, LIGHT) /* the object's methods are called on this thread */
 
 CX_TYPE(report, report, METHODS, "calibrax_c.Report", NULL, cbx_benchmark_report_free,
         "The result of run_benchmark and launch_benchmarks.", .bare = true, .members = report_members,

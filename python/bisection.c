@@ -104,7 +104,7 @@ CX_RETURN(do_subject, (const char *commit, *repository = NULL, *text = ""),
     X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Git commits that may be the first bad one, parents before children, and the parents of each; the input of a Bisection.\n\n>>> ci.history('v1.2')  # doctest: +SKIP") \
     X(subject, "commit: str, repository: str | None = None, /", "str", do_subject, 0, "First line of a commit's message.\n\n>>> ci.subject('HEAD')  # doctest: +SKIP")
 /* clang-format on */
-CX_FUNCTIONS(cx_bisection_methods, CI, CX_WAITS)
+CX_FUNCTIONS(cx_bisection_methods, CI, WAITS)
 
 /* ---- Bisection ---- */
 

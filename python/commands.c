@@ -55,4 +55,4 @@ static PyObject *do_function(cx_call *c)
     X(command, "argv: str | Sequence[str], /, *, warmup: int = 1, runs: int = 10, interval_s: float = 0.01, show_output: bool = False, ignore_failure: bool = False, level: float = 0.95", "Profile", do_command, 0, "Runs a command several times and measures its resources.\n\n>>> len(profiling.command(['true'], runs=3, warmup=0).runs)\n3") \
     X(function, "module: str, function: str, /, *, python: str | None = None, warmup: int = 1, samples: int = 10, sample_s: float = 0.001, level: float = 0.95, flops: bool = False", "PythonCall", do_function, 0, "Times a function of a module in a separate interpreter.\n\n>>> profiling.function('module.py', 'f')  # doctest: +SKIP")
 /* clang-format on */
-CX_FUNCTIONS(cx_command_methods, COMMANDS, CX_WAITS)
+CX_FUNCTIONS(cx_command_methods, COMMANDS, WAITS)

@@ -164,4 +164,4 @@ static PyObject *do_meshgrid(cx_call *c)
     X(zeros, SHAPED, "Array", do_filled, cbx_zeros, "A new array of zeros.\n\n>>> xp.zeros((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
     X(zeros_like, LIKE, "Array", do_filled_like, cbx_zeros, "A new array of zeros in the shape of x.\n\n>>> xp.zeros_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_creation_methods, CREATION, CX_LIGHT)
+CX_FUNCTIONS(cx_creation_methods, CREATION, LIGHT)

@@ -169,4 +169,4 @@ static PyObject *do_trim(cx_call *c)
     X(set_backend, "name: str, /", "None", do_set_backend, 0, "Select the backend that computes.\n\n>>> xp.set_backend('auto')") \
     X(trim, "", "int", do_trim, 0, "Return the memory that is kept for reuse to the system; the number of bytes.\n\n>>> xp.trim() >= 0\nTrue")
 /* clang-format on */
-CX_FUNCTIONS(cx_device_methods, DEVICE, CX_LIGHT)
+CX_FUNCTIONS(cx_device_methods, DEVICE, LIGHT)

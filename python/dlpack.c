@@ -191,4 +191,4 @@ static PyObject *do_from_dlpack(cx_call *c)
 #define DLPACK(X) \
     X(from_dlpack, "x: object, /, *, device: str | None = None, copy: bool | None = None", "Array", do_from_dlpack, 0, "An Array of the elements of an object with __dlpack__.\n\n>>> xp.from_dlpack(xp.arange(2))\nArray([0, 1], dtype=int64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_dlpack_methods, DLPACK, CX_LIGHT)
+CX_FUNCTIONS(cx_dlpack_methods, DLPACK, LIGHT)

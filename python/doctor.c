@@ -37,4 +37,4 @@ static PyObject *do_doctor(cx_call *c)
 #define DOCTOR(X) \
     X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "The parts of this machine to compute with, and those that are missing with the command that adds them: a tuple of DoctorItem.\n\n>>> len(cx.doctor()) > 3\nTrue")
 /* clang-format on */
-CX_FUNCTIONS(cx_doctor_methods, DOCTOR, CX_LIGHT)
+CX_FUNCTIONS(cx_doctor_methods, DOCTOR, LIGHT)

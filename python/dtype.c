@@ -294,4 +294,4 @@ static PyObject *do_isdtype(cx_call *c)
     X(isdtype, "dtype: DType, kind: DType | str | tuple[DType | str, ...]", "bool", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.\n\n>>> xp.isdtype(xp.int8, 'integral')\nTrue") \
     X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "The dtype to which the operands promote.\n\n>>> xp.result_type(xp.int8, xp.uint8)\ncalibrax_c.array.int16")
 /* clang-format on */
-CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS, CX_LIGHT)
+CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS, LIGHT)

@@ -122,7 +122,7 @@ CX_RETURN(do_where, (const cbx_array *condition, *x, *y; cx_operand x1, x2),
     X(trunc, ONE, "Array", unary, cbx_trunc, "Round towards zero.\n\n>>> xp.trunc(xp.asarray([-1.5, 2.5]))\nArray([-1.0,  2.0], dtype=float64)") \
     X(where, "condition: Array, x1: Operand, x2: Operand, /", "Array", do_where, 0, "x1 where the condition is true, else x2.\n\n>>> xp.where(xp.asarray([1.0, 2.0, 4.0]) > 1.5, 1, 0)\nArray([0, 1, 1], dtype=int64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)
+CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, LIGHT)
 
 /* clang-format off */
 #define METHODS(X) \
@@ -131,4 +131,4 @@ CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)
     X(copy, "", "Array", unary, cbx_copy, "An array with elements of its own.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).copy()\nArray([3.0, 1.0, 2.0], dtype=float64)") \
     X(round, "", "Array", do_round, 0, "Round to the nearest integer, ties to even.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).round()\nArray([3.0, 1.0, 2.0], dtype=float64)")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_elementwise, METHODS, CX_LIGHT)
+CX_ARRAY_FUNCTIONS(cx_array_elementwise, METHODS, LIGHT)

@@ -94,4 +94,4 @@ static PyObject *do_values(cx_call *c)
     X(convergence, "values: Samples, name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False, tolerances: Samples | None = None", "tuple[str, ...]", do_convergence, 0, "Plots a series, with tolerances as horizontal lines: convergence-NAME.svg.\n\n>>> os.path.basename(exporters.convergence([1.0, 0.1], 'loss', folder)[0])\n'convergence-loss.svg'") \
     X(values, "values: Mapping[str, float], name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False", "tuple[str, ...]", do_values, 0, "Plots the values of a dict as bars: values-NAME.svg.\n\n>>> os.path.basename(exporters.values({'a': 1.0}, 'v', folder)[0])\n'values-v.svg'")
 /* clang-format on */
-CX_FUNCTIONS(cx_exporter_methods, EXPORTERS, CX_WAITS)
+CX_FUNCTIONS(cx_exporter_methods, EXPORTERS, WAITS)

@@ -76,7 +76,5 @@ CX_FORMULA(shift, CX_FN(const cbx_array *, const cbx_axes *)(c->ctx, x, &over.ax
     X(ifftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_ifftshift, "Inverse of fftshift.\n\n>>> xp.fft.ifftshift(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
     X(rfftfreq, FREQUENCIES, "Array", frequencies, cbx_rfftfreq, "Frequencies of the results of rfft.\n\n>>> xp.fft.rfftfreq(4)\nArray([ 0.0, 0.25,  0.5], dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_fft_methods, FFT, CX_HEAVY)
-#define call_wait CX_LIGHT /* each element once */
-CX_MORE_FUNCTIONS(cx_shift_methods, SHIFTS)
-#undef call_wait
+CX_FUNCTIONS(cx_fft_methods, FFT, HEAVY)
+CX_FUNCTIONS(cx_shift_methods, SHIFTS, LIGHT) /* each element once */

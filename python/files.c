@@ -155,4 +155,4 @@ static PyObject *do_load(cx_call *c)
     X(load, "path: Path, name: str | None = None, /", "Any", do_load, 0, \
       "Reads the array of a '.npy' file, or the named array of a '.npz' or HDF5 file; without a name, a dict of all arrays.\n\n>>> xp.save(os.path.join(folder, 'y.npy'), xp.arange(2))\n>>> xp.load(os.path.join(folder, 'y.npy'))\nArray([0, 1], dtype=int64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_file_methods, FILES, CX_LIGHT)
+CX_FUNCTIONS(cx_file_methods, FILES, LIGHT)

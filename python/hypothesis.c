@@ -119,4 +119,4 @@ CX_RETURN(do_of3, (double v[3]), cx_numbers(c, 3, v),
     FAMILY(X, binomial, ", n: float, chance: float", do_of3, ", 5, 0.5") \
     X(noncentral_t_cdf, "t: float, df: float, delta: float, /", "float", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.\n\n>>> round(statistics.noncentral_t_cdf(0.0, 5.0, 0.0), 3)\n0.5")
 /* clang-format on */
-CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS, CX_SLOW)
+CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS, SLOW)

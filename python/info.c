@@ -32,7 +32,7 @@ static PyObject *do_info(cx_call *c)
     X(finfo, "type: DType | Array, /", "_finfo_result", do_finfo, 0, "Range and precision of a float dtype.\n\n>>> xp.finfo(xp.float32).bits\n32") \
     X(iinfo, "type: DType | Array, /", "_iinfo_result", do_iinfo, 0, "Range of an integer dtype.\n\n>>> xp.iinfo(xp.int8).max\n127")
 /* clang-format on */
-CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS, CX_LIGHT)
+CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS, LIGHT)
 
 /* ---- the functions of __array_namespace_info__() ---- */
 
@@ -76,4 +76,4 @@ static PyObject *do_dtypes(cx_call *c)
     X(devices, "", "list[str]", cx_do_devices, 0, "All devices.\n\n>>> xp.__array_namespace_info__().devices()[0]\n'cpu'") \
     X(dtypes, "*, device: object = None, kind: object = None", "dict[str, dtype]", do_dtypes, 0, "dtypes by name, all or those of a kind.\n\n>>> sorted(xp.__array_namespace_info__().dtypes(kind='complex floating'))\n['complex128', 'complex64']")
 /* clang-format on */
-CX_MORE_FUNCTIONS(cx_inquiry_methods, INQUIRIES)
+CX_FUNCTIONS(cx_inquiry_methods, INQUIRIES, LIGHT)

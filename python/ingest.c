@@ -119,7 +119,7 @@ static PyObject *do_formats(cx_call *c)
     X(import_runs, "path: Path, /, *, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None", "Imported", do_import, 0, "Runs from a file of another tool or of Calibrax, or from a folder of them. format None: detected from the content; commit, branch, machine: used for files that do not name them, machine 'here' for this machine.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> r.write(os.path.join(folder, 'r.json'))\n>>> cx.import_runs(os.path.join(folder, 'r.json')).formats\n('calibrax',)") \
     X(import_formats, "", "dict[str, str]", do_formats, 0, "Names of the supported formats, with a description of each.\n\n>>> 'hyperfine' in cx.import_formats()\nTrue")
 /* clang-format on */
-CX_FUNCTIONS(cx_ingest_methods, INGEST, CX_LIGHT)
+CX_FUNCTIONS(cx_ingest_methods, INGEST, LIGHT)
 
 PyObject *cx_store_ingest(cx_call *c)
 {

@@ -95,7 +95,5 @@ CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GE
     X(trace, "x: Array, /, *, offset: offset = 0, dtype: DType | None = None", "Array", do_trace, 0, "Sum of a diagonal.\n\n>>> xp.linalg.trace(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(5.0, dtype=float64)") \
     X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.\n\n>>> xp.linalg.vector_norm(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.123105625617661, dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_HEAVY)
-#define call_wait CX_LIGHT /* each element once */
-CX_MORE_FUNCTIONS(cx_vector_methods, VECTORS)
-#undef call_wait
+CX_FUNCTIONS(cx_linalg_methods, LINALG, HEAVY)
+CX_FUNCTIONS(cx_vector_methods, VECTORS, LIGHT) /* each element once */

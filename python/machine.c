@@ -205,4 +205,4 @@ CX_RETURN(do_check_trace, (CX_OWN_JSON cbx_json *reference = cx_json_arg(c, "ref
     X(read_emissions, "path: Path, /", "list[dict[str, Any]]", do_read_emissions, 0, "Lines of codecarbon's emissions.csv, as dicts.\n\n>>> profiling.write_emissions(os.path.join(folder, 'f.csv'), [])\n>>> profiling.read_emissions(os.path.join(folder, 'f.csv'))\n[]") \
     X(write_emissions, "path: Path, lines: Iterable[Mapping[str, Any]], /", "None", do_write_emissions, 0, "Write lines as codecarbon's emissions.csv, atomically.\n\n>>> profiling.write_emissions(os.path.join(folder, 'e.csv'), [])")
 /* clang-format on */
-CX_FUNCTIONS(cx_machine_methods, MACHINE, CX_LIGHT)
+CX_FUNCTIONS(cx_machine_methods, MACHINE, LIGHT)

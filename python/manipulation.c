@@ -175,7 +175,7 @@ static PyObject *do_squeeze(cx_call *c)
     X(tile, "x: Array, repetitions: int | Sequence[int], /", "Array", do_tile, 0, "Repeat x along each axis.\n\n>>> xp.tile(xp.arange(2), 2)\nArray([0, 1, 0, 1], dtype=int64)") \
     X(unstack, "x: Array, /, *, axis: int = 0", "tuple[Array, ...]", do_unstack, 0, "Split an array along an axis.\n\n>>> xp.unstack(xp.arange(2))\n(Array(0, dtype=int64), Array(1, dtype=int64))")
 /* clang-format on */
-CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION, CX_LIGHT)
+CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION, LIGHT)
 
 /* clang-format off */
 #define METHODS(X) \
@@ -184,4 +184,4 @@ CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION, CX_LIGHT)
     X(squeeze, "axis: int | Sequence[int] | None = None", "Array", do_squeeze, 0, "Remove axes of length 1.\n\n>>> xp.zeros((1, 2)).squeeze()\nArray([0.0, 0.0], dtype=float64)") \
     X(transpose, "*axes: int | Sequence[int]", "Array", permuted, 0, "The axes reversed, or in the order given.\n\n>>> xp.zeros((2, 3)).transpose().shape\n(3, 2)")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_movements, METHODS, CX_LIGHT)
+CX_ARRAY_FUNCTIONS(cx_array_movements, METHODS, LIGHT)

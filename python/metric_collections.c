@@ -341,4 +341,4 @@ static PyObject *do_load_plugin(cx_call *c)
     X(select, "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, axioms: int = 0, invariances: int = 0, flags: int = 0", "list[str]", do_select, 0, "Names of metrics.") \
     X(load_plugin, "rows: list[object], path: Path", "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
 /* clang-format on */
-CX_FUNCTIONS(cx_metric_collection_methods, TOGETHER, CX_LONG)
+CX_FUNCTIONS(cx_metric_collection_methods, TOGETHER, LONG)

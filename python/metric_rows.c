@@ -191,4 +191,4 @@ static PyObject *do_check(cx_call *c)
     X(row, "metric: object", "dict[str, Any]", do_row, 0, "A row as table has it.") \
     X(check, "metric: object, " CX_METRIC_PARAMETERS ", function: object | None, draws: int, seed: int", "None", do_check, 0, "Tries the properties of a metric.")
 /* clang-format on */
-CX_FUNCTIONS(cx_metric_row_methods, ROWS, CX_HEAVY)
+CX_FUNCTIONS(cx_metric_row_methods, ROWS, HEAVY)

@@ -284,4 +284,4 @@ CX_RETURN(do_texts, (cx_metric_arguments a), read_arrays(c, cx_arg(c, "tokens"),
     X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
     X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */
-CX_FUNCTIONS(cx_metric_methods, METRICS, CX_HEAVY)
+CX_FUNCTIONS(cx_metric_methods, METRICS, HEAVY)

@@ -243,4 +243,4 @@ CX_COMPUTE(do_tendency, cbx_tendency, TENDENCY, (double threshold; double level;
 #define MONITORING(X) \
     X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, as far as its noise permits.\n\n>>> monitoring.tendency([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).kind\n'rising'")
 /* clang-format on */
-CX_FUNCTIONS(cx_monitoring_methods, MONITORING, CX_SLOW)
+CX_FUNCTIONS(cx_monitoring_methods, MONITORING, SLOW)

@@ -286,8 +286,6 @@ static PyObject *do_einsum(cx_call *c)
 #define VIEWS(X) \
     X(matrix_transpose, "x: Array, /", "Array", do_matrix_transpose, 0, "Swap the last two axes.\n\n>>> xp.matrix_transpose(xp.asarray([[2.0, 1.0], [1.0, 3.0]]))\nArray([[2.0, 1.0],\n       [1.0, 3.0]], dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_product_methods, PRODUCTS, CX_PRODUCT)
-#define call_wait CX_LIGHT /* each element, or each of the result, once */
-CX_MORE_FUNCTIONS(cx_vector_product_methods, LINEAR)
-CX_MORE_FUNCTIONS(cx_matrix_methods, VIEWS)
-#undef call_wait
+CX_FUNCTIONS(cx_product_methods, PRODUCTS, PRODUCT)
+CX_FUNCTIONS(cx_vector_product_methods, LINEAR, LIGHT) /* each element, or each of the result, once */
+CX_FUNCTIONS(cx_matrix_methods, VIEWS, LIGHT)          /* each element, or each of the result, once */

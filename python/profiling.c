@@ -225,4 +225,4 @@ CX_RETURN(do_hlo, (const char *text = ""; cbx_hlo_report out), CX_GET(c, text) &
     X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, min_weight: float = 0.9, min_span: float = 8.0, max_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "As complexity, of points that were measured already.\n\n>>> profiling.complexity_of_points([1, 2, 4, 8, 16], [1.0, 2.0, 4.0, 8.0, 16.0]).npoints\n5") \
     X(hlo, "text: str, /", "Hlo", do_hlo, 0, "Summary of the module that XLA compiled, from its text.\n\n>>> text = 'HloModule m, is_scheduled=true\\n\\nENTRY %main (x: f32[8]) -> f32[8] {\\n  %x = f32[8]{0} parameter(0)\\n  ROOT %t = f32[8]{0} tanh(%x)\\n}\\n'\n>>> profiling.hlo(text).instructions\n2")
 /* clang-format on */
-CX_FUNCTIONS(cx_profiling_methods, PROFILING, CX_LIGHT)
+CX_FUNCTIONS(cx_profiling_methods, PROFILING, LIGHT)

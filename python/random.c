@@ -92,4 +92,4 @@ static PyObject *do_permutation(cx_call *c)
     X(split, "key: Key, num: int = 2, /", "Array", do_split, 0, "Independent keys.\n\n>>> xp.random.split(42, 3).shape\n(3, 2)") \
     X(uniform, "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None, low: float = 0.0, high: float = 1.0", "Array", do_uniform, 0, "Uniform distribution: low <= x < high.\n\n>>> xp.random.uniform(42, (2, 3)).shape\n(2, 3)")
 /* clang-format on */
-CX_FUNCTIONS(cx_random_methods, RANDOM, CX_LIGHT)
+CX_FUNCTIONS(cx_random_methods, RANDOM, LIGHT)

@@ -307,16 +307,10 @@ static PyObject *do_linearize(cx_call *c)
 #define SLOW_METHODS(X)                                                                                                \
     X(cost_compile, "like: list", "dict", cx_do_cost_compile, 0, "")                                                   \
     X(dump, "like: list, stage: int", "str", cx_do_dump, 0, "")
-#define OF_SELF(wait, name, sig, returns, impl)                                                                        \
-    CX_TRAMPOLINE(call_, wait, cx_state_of_instance, self, name, sig, returns, impl, 0)
-#define QUICK_METHOD(name, sig, returns, impl, fun, doc) OF_SELF(CX_LIGHT, name, sig, returns, impl)
-#define HEAVY_METHOD(name, sig, returns, impl, fun, doc) OF_SELF(CX_HEAVY, name, sig, returns, impl)
-#define SLOW_METHOD(name, sig, returns, impl, fun, doc)  OF_SELF(CX_WAITS, name, sig, returns, impl)
-#define ROW(name, sig, returns, impl, fun, doc)                                                                        \
-    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, NULL },
-QUICK_METHODS(QUICK_METHOD)
-HEAVY_METHODS(HEAVY_METHOD)
-SLOW_METHODS(SLOW_METHOD)
+#define ROW(name, ...) { #name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS, NULL },
+QUICK_METHODS(CX_SELF_LIGHT)
+HEAVY_METHODS(CX_SELF_HEAVY)
+SLOW_METHODS(CX_SELF_WAITS)
 static PyMethodDef recorded_methods[] = { QUICK_METHODS(ROW) HEAVY_METHODS(ROW) SLOW_METHODS(ROW){ 0 } };
 #define MEMBERS(X)                                                                                                     \
     X(captures, "bool: whether it ends with an enclosing recording", PyBool_FromLong(((cx_recorded *)self)->captures))
@@ -506,10 +500,7 @@ CX_RETURN(do_round, (const cbx_array *x; int decimals), CX_GET(c, x, decimals) &
     X(note, "", "str | None", do_note, 0, "")                                                                          \
     X(is_weak, "o: object", "bool", do_is_weak, 0, "")                                                                 \
     X(is_traced, "o: object", "bool", do_is_traced, 0, "")
-#define QUICK(name, sig, returns, impl, fun, doc)                                                                      \
-    CX_TRAMPOLINE(call_, CX_LIGHT, cx_state_of, NULL, name, sig, returns, impl, fun)
-#define SLOW(name, sig, returns, impl, fun, doc)                                                                       \
-    CX_TRAMPOLINE(call_, CX_WAITS, cx_state_of, NULL, name, sig, returns, impl, fun)
-FLOW(SLOW)
-STEPS(QUICK)
-PyMethodDef cx_recording_methods[] = { FLOW(ROW) STEPS(ROW){ 0 } };
+#define STEP(name, ...) { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, NULL },
+FLOW(CX_CALL_WAITS)
+STEPS(CX_CALL_LIGHT)
+PyMethodDef cx_recording_methods[] = { FLOW(STEP) STEPS(STEP){ 0 } };

@@ -124,7 +124,7 @@ static PyObject *do_percentile(cx_call *c)
     X(nansum, AXES, "Array", reduction, cbx_nansum, "Sum, ignoring NaN.\n\n>>> xp.nansum(xp.asarray([1.0, 2.0, 4.0]))\nArray(7.0, dtype=float64)") \
     X(percentile, "x: Array, q: Operand, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", do_percentile, 0, "Percentiles q, by linear interpolation between ranks.\n\n>>> xp.percentile(xp.asarray([1.0, 2.0, 4.0]), [0, 50])\nArray([1.0, 2.0], dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS, CX_LIGHT)
+CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS, LIGHT)
 
 #define METHODS(X) BOTH(CX_AS_METHOD, X)
-CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS, CX_LIGHT)
+CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS, LIGHT)

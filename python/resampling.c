@@ -87,7 +87,7 @@ CX_RETURN(do_detectable_ratio,
     X(detectable_one, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_one, "Smallest standardised difference that one sample detects with this power.\n\n>>> round(statistics.detectable_one(20, 0.05, 0.9), 2)\n0.76") \
     X(detectable_ratio, "pilot: Samples, n: int, /, *, alpha: float = 0.05, power: float = 0.9, runs: int = 2000, seed: int = 0", "float", do_detectable_ratio, 0, "Smallest relative slow-down that n launches on each side detect.\n\n>>> statistics.detectable_ratio([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 10) > 1\nFalse")
 /* clang-format on */
-CX_FUNCTIONS(cx_resampling_methods, RESAMPLING, CX_LONG)
+CX_FUNCTIONS(cx_resampling_methods, RESAMPLING, LONG)
 
 /* ---- Sequence ---- */
 

@@ -102,10 +102,8 @@ static PyObject *do_take(cx_call *c)
     X(take, "x: Array, indices: Array, /, *, axis: int | None = None", "Array", do_take, 0, "Elements at indices along an axis.\n\n>>> xp.take(xp.asarray([4, 5, 6]), xp.asarray([2, 0]))\nArray([6, 4], dtype=int64)") \
     X(take_along_axis, "x: Array, indices: Array, /, *, axis: int = -1", "Array", do_take_along_axis, 0, "Elements at indices that differ along the other axes.\n\n>>> xp.take_along_axis(xp.asarray([4, 5, 6]), xp.asarray([2, 0]))\nArray([6, 4], dtype=int64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_searching_methods, SEARCHING, CX_HEAVY)
-#define call_wait CX_LIGHT /* each element once */
-CX_MORE_FUNCTIONS(cx_scan_methods, SCANS)
-#undef call_wait
+CX_FUNCTIONS(cx_searching_methods, SEARCHING, HEAVY)
+CX_FUNCTIONS(cx_scan_methods, SCANS, LIGHT) /* each element once */
 
 /* clang-format off */
 #define METHODS(X) SORTS(CX_AS_METHOD, X)
@@ -114,7 +112,5 @@ CX_MORE_FUNCTIONS(cx_scan_methods, SCANS)
     X(nonzero, "", "tuple[Array, ...]", do_nonzero, 0, "Indices of elements that are not zero, an array for each axis.\n\n>>> xp.asarray([0, 5]).nonzero()\n(Array([1], dtype=int64),)") \
     X(take, "indices: Array, axis: int | None = None", "Array", do_take, 0, "Elements at indices along an axis.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).take(xp.asarray([2, 0]))\nArray([2.0, 3.0], dtype=float64)")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_searches, METHODS, CX_HEAVY)
-#define array_wait CX_LIGHT
-CX_MORE_ARRAY_FUNCTIONS(cx_array_scans, SCAN_METHODS)
-#undef array_wait
+CX_ARRAY_FUNCTIONS(cx_array_searches, METHODS, HEAVY)
+CX_ARRAY_FUNCTIONS(cx_array_scans, SCAN_METHODS, LIGHT)

@@ -120,7 +120,7 @@ OVER(do_conv_jvp, SLIDES, cx_result(c, cbx_semiring_conv_jvp(c->ctx, x, w, out, 
     X(conv_vjp, "x: Array, w: Array, out: Array, cotangent: Array, /, " ALGEBRA ", *, " SLIDE, "tuple[Array, Array]", do_conv_vjp, 0, "Cotangents of x and w from that of out = conv(x, w, algebra).\n\n>>> x, w = xp.ones((1, 3, 1)), xp.ones((2, 1, 1))\n>>> y = xp.semiring.conv(x, w)\n>>> xp.semiring.conv_vjp(x, w, y, y)[1].shape\n(2, 1, 1)") \
     X(conv_jvp, "x: Array, w: Array, out: Array, tangent_x: Array, tangent_w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv_jvp, 0, "Tangent of out = conv(x, w, algebra).\n\n>>> x, w = xp.ones((1, 3, 1)), xp.ones((2, 1, 1))\n>>> y = xp.semiring.conv(x, w)\n>>> xp.semiring.conv_jvp(x, w, y, x, w).shape\n(1, 2, 1)")
 /* clang-format on */
-CX_FUNCTIONS(cx_semiring_methods, SEMIRING, CX_HEAVY)
+CX_FUNCTIONS(cx_semiring_methods, SEMIRING, HEAVY)
 
 /* ---- Ell ---- */
 

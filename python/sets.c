@@ -52,4 +52,4 @@ static PyObject *do_unique_size(cx_call *c)
     X(unique_size, "x: Array, /, size: int, *, fill_value: Number | None = None", "_unique_all_result", do_unique_size, 0, "The first distinct values up to a size, NaN once, filled up to it: a shape that does not depend on data, as a traced function needs it.\n\n>>> xp.unique_size(xp.asarray([2, 1, 2]), 3, fill_value=9)[0]\nArray([1, 2, 9], dtype=int64)") \
     X(unique_values, "x: Array, /", "Array", do_unique_values, 0, "Distinct values.\n\n>>> xp.unique_values(xp.asarray([2, 1, 2]))\nArray([1, 2], dtype=int64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_set_methods, SETS, CX_HEAVY)
+CX_FUNCTIONS(cx_set_methods, SETS, HEAVY)

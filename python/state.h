@@ -188,7 +188,7 @@ void cx_worker_free(cx_state *st);
 /* ---- tables of functions ---- */
 
 /* A list X(name, signature, type of the result, implementation, library function or 0, documentation) becomes a method table:
- *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)
+ *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, LIGHT)
  * A prefix keeps functions apart from methods of the same name in one file.  The last argument: from when on to wait for Ctrl-C. */
 #define CX_TRAMPOLINE(prefix, wait, state, instance, name, sig, returns, impl, fun)                                    \
     static PyObject *prefix##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                   \
@@ -199,11 +199,21 @@ void cx_worker_free(cx_state *st);
 #define CX_METHOD(prefix, self, name, sig, returns, doc)                                                               \
     { #name, (PyCFunction)(void (*)(void))prefix##name, METH_FASTCALL | METH_KEYWORDS,                                 \
       #name "(" self sig ") -> " returns "\n--\n\n" doc },
-#define CX_CALL(name, sig, returns, impl, fun, doc)                                                                    \
-    CX_TRAMPOLINE(call_, call_wait, cx_state_of, NULL, name, sig, returns, impl, fun)
+#define CX_CALL(wait, name, sig, returns, impl, fun, doc)                                                              \
+    CX_TRAMPOLINE(call_, wait, cx_state_of, NULL, name, sig, returns, impl, fun)
+#define CX_CALL_LIGHT(...)                              CX_CALL(CX_LIGHT, __VA_ARGS__)
+#define CX_CALL_HEAVY(...)                              CX_CALL(CX_HEAVY, __VA_ARGS__)
+#define CX_CALL_PRODUCT(...)                            CX_CALL(CX_PRODUCT, __VA_ARGS__)
+#define CX_CALL_SLOW(...)                               CX_CALL(CX_SLOW, __VA_ARGS__)
+#define CX_CALL_LONG(...)                               CX_CALL(CX_LONG, __VA_ARGS__)
+#define CX_CALL_WAITS(...)                              CX_CALL(CX_WAITS, __VA_ARGS__)
 #define CX_CALL_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(call_, , name, sig, returns, doc)
-#define CX_OF_TYPE(name, sig, returns, impl, fun, doc)                                                                 \
-    CX_TRAMPOLINE(method_, CX_LIGHT, cx_state_of_instance, self, name, sig, returns, impl, fun)
+#define CX_SELF(wait, name, sig, returns, impl, fun, doc)                                                              \
+    CX_TRAMPOLINE(method_, wait, cx_state_of_instance, self, name, sig, returns, impl, fun)
+#define CX_SELF_LIGHT(...)                                 CX_SELF(CX_LIGHT, __VA_ARGS__)
+#define CX_SELF_HEAVY(...)                                 CX_SELF(CX_HEAVY, __VA_ARGS__)
+#define CX_SELF_WAITS(...)                                 CX_SELF(CX_WAITS, __VA_ARGS__)
+#define CX_OF_TYPE                                         CX_SELF_LIGHT
 #define CX_OF_TYPE_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(method_, "$self, ", name, sig, returns, doc)
 #define CX_OF_CLASS(name, sig, returns, impl, fun, doc)                                                                \
     CX_TRAMPOLINE(class_, CX_LIGHT, cx_state_of_type, self, name, sig, returns, impl, fun)
@@ -211,14 +221,12 @@ void cx_worker_free(cx_state *st);
     { #name, (PyCFunction)(void (*)(void))class_##name, METH_FASTCALL | METH_KEYWORDS | METH_CLASS,                    \
       #name "($type, " sig ") -> " returns "\n--\n\n" doc },
 #define CX_FUNCTIONS(table, LIST, wait)                                                                                \
-    enum { call_wait = wait };                                                                                         \
-    CX_MORE_FUNCTIONS(table, LIST)
-#define CX_MORE_FUNCTIONS(table, LIST)                                                                                 \
-    LIST(CX_CALL)                                                                                                      \
+    LIST(CX_CALL_##wait)                                                                                               \
     PyMethodDef table[] = { LIST(CX_CALL_ROW){ 0 } };
 /* Methods of Array that are functions of x: what they read as x is self. */
-#define CX_OF_ARRAY(name, sig, returns, impl, fun, doc)                                                                \
-    CX_TRAMPOLINE(method_, array_wait, cx_state_of_instance, self, name, sig, returns, impl, fun)
+#define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
+    LIST(CX_SELF_##wait)                                                                                               \
+    PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 /* A row of both: a function of x with its other arguments by name, and the method, whose first one may be given by position.  They have
  * one example, of an operand: BOTH(F, X) lists F(X, name, first argument, further ones, implementation, library function, sentence,
  * operand, result), and is BOTH(CX_AS_FUNCTION, X) and BOTH(CX_AS_METHOD, X). */
@@ -226,12 +234,6 @@ void cx_worker_free(cx_state *st);
     X(name, "x: Array, /, *, " first more, "Array", impl, fun, text "\n\n>>> xp." #name "(" operand ")\n" result)
 #define CX_AS_METHOD(X, name, first, more, impl, fun, text, operand, result)                                           \
     X(name, first ", *" more, "Array", impl, fun, text "\n\n>>> " operand "." #name "()\n" result)
-#define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
-    enum { array_wait = wait };                                                                                        \
-    CX_MORE_ARRAY_FUNCTIONS(table, LIST)
-#define CX_MORE_ARRAY_FUNCTIONS(table, LIST)                                                                           \
-    LIST(CX_OF_ARRAY)                                                                                                  \
-    PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 
 /** What a parameter of that name is, NULL: unknown; and the rules of the functions of a table (parameters.c). */
 const char *cx_parameter_text(const char *name, size_t length);

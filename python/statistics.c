@@ -203,4 +203,4 @@ CX_RETURN(do_looks_end, (size_t done = 0, pairs = 0; cbx_looks plan),
     X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.\n\n>>> plan = statistics.looks(10, 40)\n>>> statistics.looks_p(plan, 0, 1e-9) < 0.05\nTrue") \
     X(looks_end, "looks: Looks, done: int, pairs: int, /", "Looks", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.\n\n>>> plan = statistics.looks(10, 40)\n>>> statistics.looks_end(plan, 1, 15).pairs\n(10, 15)")
 /* clang-format on */
-CX_FUNCTIONS(cx_statistics_methods, STATISTICS, CX_SLOW)
+CX_FUNCTIONS(cx_statistics_methods, STATISTICS, SLOW)

@@ -84,4 +84,4 @@ static PyObject *do_jit(cx_call *c)
     X(reset_backend, "", "None", of_backend, 0, "Return to the backend that the environment asks for.\n\n>>> cx.reset_backend()")
 /* clang-format on */
 #define ALL(X) TRANSFORMS(X) BACKENDS(X)
-CX_FUNCTIONS(cx_transform_methods, ALL, CX_LIGHT)
+CX_FUNCTIONS(cx_transform_methods, ALL, LIGHT)

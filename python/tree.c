@@ -294,4 +294,4 @@ static PyObject *do_register(cx_call *c)
     X(structure, "tree: Any, is_leaf: Callable[[Any], bool] | None = None", "Structure", do_structure, 0, "The structure of a tree.\n\n>>> cx.tree.structure((1, [2, 3]))\nStructure((*, [*, *]))") \
     X(unflatten, "structure: Structure, leaves: Iterable[Any]", "Any", do_unflatten, 0, "A tree of a structure with other leaves.\n\n>>> cx.tree.unflatten(cx.tree.structure((1, [2, 3])), 'abc')\n('a', ['b', 'c'])")
 /* clang-format on */
-CX_FUNCTIONS(cx_tree_methods, TREES, CX_LIGHT)
+CX_FUNCTIONS(cx_tree_methods, TREES, LIGHT)

@@ -91,7 +91,7 @@ static PyObject *do_framework_metrics(cx_call *c)
     X(convergence, "errors: Samples, tolerances: Samples | None = None, /, hold: int = 1", "Convergence", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.\n\n>>> validation.convergence([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03]).outcome\n'converging'") \
     X(order, "h: Samples, errors: Samples, /", "tuple[float, float | None]", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).\n\n>>> round(validation.order([0.1, 0.05, 0.025], [0.01, 0.0025, 0.000625])[0], 6)\n2.0")
 /* clang-format on */
-CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, CX_LIGHT)
+CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, LIGHT)
 
 /* ---- Validation ---- */
 
