@@ -9,31 +9,20 @@
 /* The function of this name in a Python file: all parameters by their names, *rest as a tuple. */
 static PyObject *call_python(cx_call *c, const char *file)
 {
-    PyObject *kw = PyDict_New(), *module = kw ? PyImport_ImportModule(file) : NULL, *r = NULL;
-    PyObject *f = module ? PyObject_GetAttrString(module, c->name) : NULL, *none = f ? PyTuple_New(0) : NULL;
-    bool fine = none != NULL;
+    CX_OWN PyObject *kw = PyDict_New(), *none = PyTuple_New(0), *module = PyImport_ImportModule(file);
+    CX_OWN PyObject *f = module ? PyObject_GetAttrString(module, c->name) : NULL;
 
-    for (int i = 0; fine && i < c->function->nparameters; i++) {
+    if (!kw || !none || !f) return NULL;
+    for (int i = 0; i < c->function->nparameters; i++) {
         const cx_parameter *p = &c->function->parameters[i];
-        PyObject *name = PyUnicode_FromStringAndSize(p->name, (Py_ssize_t)p->name_length), *value = NULL;
-        if (p->how == CX_BY_REST) {
-            value = cx_rest_tuple(c);
-        } else if (c->arg[i]) {
-            value = Py_NewRef(c->arg[i]);
-        }
-        fine = name && !PyErr_Occurred() && (!value || PyDict_SetItem(kw, name, value) == 0);
-        if (fine && value && i == 0 && p->annotation && strncmp(p->annotation, "Callable", 8) == 0 &&
+        CX_OWN PyObject *name = PyUnicode_FromStringAndSize(p->name, (Py_ssize_t)p->name_length);
+        CX_OWN PyObject *value = p->how == CX_BY_REST ? cx_rest_tuple(c) : Py_XNewRef(c->arg[i]);
+        if (!name || PyErr_Occurred() || (value && PyDict_SetItem(kw, name, value) < 0)) return NULL;
+        if (value && i == 0 && p->annotation && strncmp(p->annotation, "Callable", 8) == 0 &&
             !PyCallable_Check(value) && !(value == Py_None && p->fallback))
-            fine = cx_refuse(c, "fun", PyExc_TypeError, "callable", value);
-        Py_XDECREF(name);
-        Py_XDECREF(value);
+            return cx_refuse(c, "fun", PyExc_TypeError, "callable", value), NULL;
     }
-    if (fine) r = PyObject_Call(f, none, kw);
-    Py_XDECREF(none);
-    Py_XDECREF(f);
-    Py_XDECREF(module);
-    Py_XDECREF(kw);
-    return r;
+    return PyObject_Call(f, none, kw);
 }
 
 static PyObject *in_python(cx_call *c) { return call_python(c, "calibrax_c._transforms"); }
@@ -41,13 +30,11 @@ static PyObject *of_backend(cx_call *c) { return call_python(c, "calibrax_c._bac
 
 static PyObject *do_jit(cx_call *c)
 {
-    PyObject *plan, *fun = cx_arg(c, "fun"), *r = NULL;
+    CX_OWN PyObject *plan = in_python(c);
+    PyObject *fun = cx_arg(c, "fun");
 
-    plan = in_python(c);
-    if (plan && fun) r = cx_jitted_new(c->st, fun, plan);
-    if (!fun) return plan; /* a decorator */
-    Py_XDECREF(plan);
-    return r;
+    if (!plan || !fun) return Py_XNewRef(plan); /* a decorator */
+    return cx_jitted_new(c->st, fun, plan);
 }
 
 /* clang-format off */
