@@ -441,20 +441,6 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
     return cx_call_function(st, f, self, args, nargs, kwnames, NULL);
 }
 
-PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *kw)
-{
-    CX_OWN PyObject *names = kw ? PySequence_Tuple(kw) : PyTuple_New(0);
-    Py_ssize_t n = PyTuple_Size(args), nkw = names ? PyTuple_Size(names) : 0;
-    PyObject *items[2 * CX_MAX_ARGS];
-
-    if (!names) return NULL;
-    if (n + nkw > (Py_ssize_t)CBX_LEN(items))
-        return PyErr_Format(PyExc_TypeError, "%s() takes fewer arguments than %zd", f->name, n + nkw);
-    for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
-    for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
-    return cx_invoke(st, f, NULL, items, n, names);
-}
-
 /* ---- arguments by name ---- */
 
 /* Every name that the code asks for is in the signature of every function that it serves: tests call them all. */

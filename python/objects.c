@@ -6,8 +6,6 @@
 #define ROW(kind, name) [CX_##kind] = &cx_##name##_object_type,
 static const cx_object_type *const types[CX_OBJECT_COUNT] = { CX_OBJECTS(ROW) };
 
-const char *cx_object_type_name(cx_object_kind kind) { return types[kind]->name; }
-
 cx_object *cx_object_new(cx_state *st, cx_object_kind kind)
 {
     cx_object *t = (cx_object *)PyType_GenericAlloc(st->objects[kind], 0);
@@ -64,10 +62,20 @@ static cx_object_kind kind_of(const cx_state *st, const PyTypeObject *type)
     return (cx_object_kind)k;
 }
 
-static PyObject *object_call(PyTypeObject *type, PyObject *args, PyObject *kw)
+static PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *kw)
 {
     cx_state *st = PyType_GetModuleState(type);
-    return cx_call_with(st, types[kind_of(st, type)]->make, args, kw);
+    cx_function *make = types[kind_of(st, type)]->make;
+    CX_OWN PyObject *names = kw ? PySequence_Tuple(kw) : PyTuple_New(0);
+    Py_ssize_t n = PyTuple_Size(args), nkw = names ? PyTuple_Size(names) : 0;
+    PyObject *items[2 * CX_MAX_ARGS];
+
+    if (!names) return NULL;
+    if (n + nkw > (Py_ssize_t)CBX_LEN(items))
+        return PyErr_Format(PyExc_TypeError, "%s() takes fewer arguments than %zd", make->name, n + nkw);
+    for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
+    for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
+    return cx_invoke(st, make, NULL, items, n, names);
 }
 
 static int object_traverse(PyObject *self, visitproc visit, void *arg)
@@ -107,7 +115,7 @@ static bool add_type(cx_state *st, int k)
                                                        make->returns, types[k]->doc)
                                 : PyUnicode_FromString(types[k]->doc);
     const PyType_Slot more[] = {
-        { Py_tp_new, make ? (void *)object_call : NULL },
+        { Py_tp_new, make ? (void *)object_new : NULL },
         { Py_tp_getset, types[k]->members },
         { Py_tp_call, (void *)types[k]->call },
         { Py_tp_repr, (void *)types[k]->repr },
@@ -131,7 +139,7 @@ static bool add_type(cx_state *st, int k)
     for (size_t i = 0; i < CBX_LEN(more); i++)
         if (more[i].pfunc) slots[n++] = more[i];
     st->objects[k] = doc ? cx_type(st, &spec) : NULL;
-    return st->objects[k] != NULL;
+    return st->objects[k] && cx_place_type(st, spec.name, st->objects[k]);
 }
 
 bool cx_add_objects(cx_state *st)

@@ -83,9 +83,6 @@ typedef struct cx_object_type {
         (o)->busy = false;                                                                                             \
     } while (0)
 
-/** "calibrax_c.monitoring.Window" */
-const char *cx_object_type_name(cx_object_kind kind);
-
 #define CX_OBJECT_EXTERN(kind, name) extern const cx_object_type cx_##name##_object_type;
 CX_OBJECTS(CX_OBJECT_EXTERN)
 
@@ -109,7 +106,7 @@ bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out);
 
 bool cx_add_objects(cx_state *st);
 bool cx_add_answers(cx_state *st);
-/** Puts types into the namespaces of their names. */
-bool cx_place_types(cx_state *st, PyObject *module);
+/** Puts a type into the namespace of its name. */
+bool cx_place_type(cx_state *st, const char *name, PyTypeObject *type);
 
 #endif

@@ -269,8 +269,6 @@ PyObject *cx_record(cx_call *c, cx_answer_kind kind, size_t n, cbx_array **array
 /** A reference for as long as the call runs; takes over the caller's. */
 bool cx_hold(cx_call *c, cbx_array *a);
 
-/** As a type's tp_new: the arguments of a tuple and a dict (or NULL) to a function. */
-PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *kw);
 /** An arena that ends with the call. */
 cbx_arena *cx_arena(cx_call *c);
 /** Zeroed memory that ends with the call; NULL with an exception. */
