@@ -77,12 +77,15 @@ static PyObject *collection_remove(cx_call *c)
     return cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError));
 }
 
-CX_DO(collection_members, cbx_metric_collection, (const cbx_metric_member *m), (),
-      CX_LIST(cbx_metric_collection_count(self),
-              (m = cbx_metric_collection_at(self, i),
-               Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
-                             cx_metric_numbers(cbx_metric_parameters(m->metric), m->parameters), m->low, m->high,
-                             m->weight))))
+static PyObject *member_object(const cbx_metric_member *m)
+{
+    return Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
+                         CX_LIST(cbx_metric_parameters(m->metric), PyFloat_FromDouble(m->parameters[i])), m->low,
+                         m->high, m->weight);
+}
+
+CX_DO(collection_members, cbx_metric_collection, (), (),
+      CX_LIST(cbx_metric_collection_count(self), member_object(cbx_metric_collection_at(self, i))))
 CX_ACCUMULATOR(collection, CX_METRIC_COLLECTION)
 
 /* The results of all members, in their order. */
@@ -91,7 +94,7 @@ static PyObject *collection_compute(cx_call *c)
     cbx_metric_collection *self = cx_handle(c);
     const size_t n = self ? cbx_metric_collection_count(self) : 0;
     cbx_array **r = self ? cx_alloc(c, n + 1, sizeof *r) : NULL;
-    CX_ENTERED of = r ? cx_metric_enter_long(c, NULL) : NULL;
+    CX_ENTERED of = r ? cx_metric_enter(c, NULL, true) : NULL;
     cbx_status st = CBX_OK;
     size_t done = 0;
 
@@ -107,7 +110,7 @@ static PyObject *collection_compute(cx_call *c)
 
 static PyObject *collection_errors(cx_call *c)
 {
-    CX_ENTERED of = cx_metric_enter(c, NULL);
+    CX_ENTERED of = cx_metric_enter(c, NULL, false);
     double v = 0;
 
     if (!of) return NULL;
@@ -127,7 +130,7 @@ static PyObject *collection_weighted(cx_call *c)
     cbx_status st;
 
     for (Py_ssize_t i = 0; v && i < n; i++) v[i] = PyFloat_AsDouble(PyList_GetItem(values, i));
-    if (!v || PyErr_Occurred() || !CX_GET(c, direction) || !(of = cx_metric_enter(c, NULL))) return NULL;
+    if (!v || PyErr_Occurred() || !CX_GET(c, direction) || !(of = cx_metric_enter(c, NULL, false))) return NULL;
     if (values && (size_t)n != cbx_metric_collection_count(of->handle))
         st = cbx_fail(&c->err, CBX_EINVAL, "there must be a value for each of %zu metrics, got %zd",
                       cbx_metric_collection_count(of->handle), n);
@@ -141,7 +144,7 @@ static PyObject *collection_weighted(cx_call *c)
 /* The report as an object and as text. */
 static PyObject *collection_report(cx_call *c)
 {
-    CX_ENTERED of = cx_metric_enter(c, NULL);
+    CX_ENTERED of = cx_metric_enter(c, NULL, false);
     CX_ENDED_BY(cbx_text_clear) cbx_text text;
     CX_OWN_JSON cbx_json *report = NULL;
 
@@ -158,7 +161,7 @@ static PyObject *collection_unpack(cx_call *c)
     CX_ENTERED of = NULL;
 
     if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    if (!(of = cx_metric_enter(c, NULL))) return NULL;
+    if (!(of = cx_metric_enter(c, NULL, false))) return NULL;
     return cx_none(c, cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
                                                    (size_t)PyBytes_Size(data), &c->err));
 }

@@ -107,8 +107,6 @@ bool cx_metric_read(cx_call *c, cx_metric_arguments *a)
     return read_arrays(c, operands, a);
 }
 
-PyObject *cx_metric_numbers(size_t n, const double *v) { return CX_LIST(n, PyFloat_FromDouble(v[i])); }
-
 const cbx_metric_function *cx_metric_row(cx_call *c)
 {
     PyObject *o = cx_arg(c, "metric");
@@ -152,7 +150,7 @@ static PyObject *do_apply(cx_call *c)
 
 /* ---- objects of metrics: busy while code runs that may be Python ---- */
 
-cx_object *cx_metric_enter(cx_call *c, cx_object *other)
+cx_object *cx_metric_enter(cx_call *c, cx_object *other, bool is_long)
 {
     cx_object *o = cx_object_self(c);
 
@@ -160,14 +158,8 @@ cx_object *cx_metric_enter(cx_call *c, cx_object *other)
     c->function = NULL; /* failures come with the library's sentence */
     o->busy = true;
     if (other) other->busy = true;
-    if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
+    if (is_long || c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
     return o;
-}
-
-cx_object *cx_metric_enter_long(cx_call *c, cx_object *other)
-{
-    c->elements = CX_UNLOCK_ELEMENTS;
-    return cx_metric_enter(c, other);
 }
 
 /* ---- states ---- */
@@ -185,13 +177,13 @@ static PyObject *state_make(cx_call *c)
 
 CX_ACCUMULATOR(state, CX_METRIC_STATE)
 
-CX_RETURN(state_compute, (CX_ENTERED of = cx_metric_enter_long(c, NULL); cbx_array *r = NULL),
+CX_RETURN(state_compute, (CX_ENTERED of = cx_metric_enter(c, NULL, true); cbx_array *r = NULL),
           of &&cx_fine(c, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err)), cx_array_new(c->st, r))
-CX_RETURN(state_error, (CX_ENTERED of = cx_metric_enter(c, NULL); double v = 0),
+CX_RETURN(state_error, (CX_ENTERED of = cx_metric_enter(c, NULL, false); double v = 0),
           of &&cx_fine(c, cbx_metric_state_error(of->ctx, of->handle, &v, &c->err)), PyFloat_FromDouble(v))
 
 CX_DO(state_parameters, cbx_metric_state, (), (),
-      cx_metric_numbers(CBX_METRIC_MAX_PARAMETERS, cbx_metric_state_parameters(self)))
+      CX_LIST(CBX_METRIC_MAX_PARAMETERS, PyFloat_FromDouble(cbx_metric_state_parameters(self)[i])))
 
 /* clang-format off */
 #define STATE(X) \

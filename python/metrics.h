@@ -30,18 +30,13 @@ PyObject *cx_metric_dict(const cbx_metric_function *m);
  * Reads operands with mask and weights, parameters and function.  false with an exception.
  */
 bool cx_metric_read(cx_call *c, cx_metric_arguments *a);
-/** A list of floats; NULL with an exception. */
-PyObject *cx_metric_numbers(size_t n, const double *v);
-
 /**
  * self, and other if it is not NULL, busy until the block of CX_ENTERED ends: code that runs
  * meanwhile may be Python, in which another thread, or that code, reaches the same one.  The
- * interpreter's lock is released where the call's operands are large, until cx_fine.  NULL with an
- * exception.
+ * interpreter's lock is released where the call's operands are large, or the work depends on what
+ * self keeps (is_long), until cx_fine.  NULL with an exception.
  */
-cx_object *cx_metric_enter(cx_call *c, cx_object *other);
-/** The same, and the lock is released always: the work depends on what self keeps. */
-cx_object *cx_metric_enter_long(cx_call *c, cx_object *other);
+cx_object *cx_metric_enter(cx_call *c, cx_object *other, bool is_long);
 #define CX_ENTERED CX_ENDED_BY(cx_metric_leave) cx_object *
 static inline void cx_metric_leave(cx_object **o)
 {
@@ -59,15 +54,15 @@ static inline void cx_metric_leave(cx_object **o)
  * state_reset and state_updates of the functions of cbx_metric_state. */
 #define CX_ACCUMULATOR(name, kind)                                                                                     \
     CX_RETURN(name##_update, (cx_metric_arguments a; CX_ENTERED of = NULL),                                            \
-              cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),                                                \
+              cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL, false)),                                         \
               cx_none(c, cbx_metric_##name##_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))             \
     CX_RETURN(name##_merge,                                                                                            \
               (CX_ENTERED other = cx_object_arg(c, "other", kind);                                                     \
-               CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL),                                         \
+               CX_ENTERED of = other ? cx_metric_enter(c, other, true) : NULL),                                        \
               of, cx_none(c, cbx_metric_##name##_merge(of->ctx, of->handle, other->handle, &c->err)))                  \
     static PyObject *name##_bytes(cx_call *c)                                                                          \
     {                                                                                                                  \
-        CX_ENTERED of = cx_metric_enter(c, NULL);                                                                      \
+        CX_ENTERED of = cx_metric_enter(c, NULL, false);                                                               \
         CX_ENDED_BY(cbx_text_clear) cbx_text text;                                                                     \
         cbx_text_init(&text, cbx_allocator_default());                                                                 \
         return of && cx_fine(c, cbx_metric_##name##_pack(of->ctx, of->handle, &text, &c->err))                         \
