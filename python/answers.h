@@ -101,8 +101,6 @@ typedef struct cx_texts {
 } cx_texts;
 /** Directions, one string for all or a sequence of n; NULL with an exception. */
 cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n);
-/** [ns] Of the argument now in seconds; left out: by cbx_clock_ns. */
-bool cx_now_arg(cx_call *c, uint64_t *now);
 
 /* ---- Python functions called by the library ---- */
 

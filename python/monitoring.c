@@ -82,18 +82,20 @@ static PyObject *new_alerts(cx_call *c, cx_object *t, size_t n)
     return alerts;
 }
 
-CX_RETURN(alerts_observe, (cx_object *t = cx_object_self(c); const char *metric = ""; double value = 0; uint64_t now),
-          t != NULL && CX_GET(c, metric, value) && cx_now_arg(c, &now),
+CX_RETURN(alerts_observe,
+          (cx_object *t = cx_object_self(c); const char *metric = ""; double value = 0; uint64_t now = cbx_clock_ns()),
+          t != NULL && CX_GET(c, metric, value, now),
           new_alerts(c, t, cbx_alerts_observe(t->handle, metric, value, now)))
 
 static PyObject *alerts_tell(cx_call *c)
 {
-    cbx_alert alert = { .threshold = NAN, .value = NAN };
+    cbx_alert alert = { .threshold = NAN, .value = NAN, .time_ns = cbx_clock_ns() };
     const char *metric = "", *message = "";
     cx_object *t = cx_object_self(c);
     int severity = CBX_SEVERITY_WARNING;
 
-    if (!t || !CX_GET(c, metric, message, severity, alert.value, alert.threshold) || !cx_now_arg(c, &alert.time_ns))
+    if (!t || !CX_GET(c, metric, message, severity, alert.value, alert.threshold) ||
+        !CX_GET_AS(c, "now", alert.time_ns))
         return NULL;
     alert.metric = metric;
     alert.severity = (cbx_severity)severity;

@@ -118,12 +118,6 @@ cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n)
     return out;
 }
 
-bool cx_now_arg(cx_call *c, uint64_t *now)
-{
-    *now = cbx_clock_ns();
-    return CX_GET_AS(c, "now", *now);
-}
-
 bool cx_read_callback(cx_call *c, const char *name, PyObject *o, void *out)
 {
     if (o && !PyCallable_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "callable", o);
