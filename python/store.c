@@ -1,36 +1,61 @@
 /*
- * Store: a folder of runs.  A store has a context of its own, and a lock: the interpreter's is released while files are read and
+ * Store: a folder of runs; and files of other benchmark tools as runs: read into Python, or taken into a store as they come.  A store has a context of its own, and a lock: the interpreter's is released while files are read and
  * written, and other threads may use the same store meanwhile.
  */
+#include <pthread.h>
 #include <string.h>
 
-#include "python/store.h"
+#include "python/objects.h"
 
-static cx_shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
+/* The handle of a Store. */
+typedef struct shared_store {
+    cbx_store *store; /* NULL: closed */
+    pthread_mutex_t lock;
+} shared_store;
 
-PyThreadState *cx_store_enter(PyObject *self)
+static shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
+
+/* Releases the interpreter's lock and takes the store's; between the two no Python object may be touched. */
+static PyThreadState *enter(PyObject *self)
 {
     PyThreadState *t = PyEval_SaveThread();
     pthread_mutex_lock(&of(self)->lock);
     return t;
 }
 
-void cx_store_leave(PyObject *self, PyThreadState *t)
+static void leave(PyObject *self, PyThreadState *t)
 {
     pthread_mutex_unlock(&of(self)->lock);
     PyEval_RestoreThread(t);
 }
 
-cbx_status cx_store_closed(PyObject *self, cbx_err *err)
-{
-    return of(self)->store ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the store was closed");
-}
+/* status = call, alone with the store of c->self and without the interpreter's lock. */
+#define IN_STORE(c, status, call)                                                                                      \
+    do {                                                                                                               \
+        PyThreadState *t_ = enter((c)->self);                                                                          \
+        status = STORE(c) ? CBX_OK : cbx_fail(&(c)->err, CBX_EINVAL, "the store was closed");                          \
+        if (!status) status = call;                                                                                    \
+        leave((c)->self, t_);                                                                                          \
+    } while (0)
+#define STORE(c) of((c)->self)->store
+
+/* STORED(name, (variables), condition, call, result): a method that reads arguments, makes a call alone with the store, and returns
+ * a result of its status. */
+#define STORED(name, variables, condition, call, result)                                                               \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_BARE variables;                                                                                             \
+        cbx_status status;                                                                                             \
+        if (!(condition)) return NULL;                                                                                 \
+        IN_STORE(c, status, call);                                                                                     \
+        return result;                                                                                                 \
+    }
 
 /* ---- opening, closing ---- */
 
 static void store_free(cx_object *o)
 {
-    cx_shared_store *s = o->handle;
+    shared_store *s = o->handle;
 
     cbx_store_close(s->store);
     pthread_mutex_destroy(&s->lock);
@@ -40,7 +65,7 @@ static void store_free(cx_object *o)
 static PyObject *make_store(cx_call *c)
 {
     cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    cx_shared_store *s;
+    shared_store *s;
     cx_object *self;
     bool create, index;
     cbx_status status;
@@ -60,11 +85,11 @@ static PyObject *make_store(cx_call *c)
 
 static PyObject *do_close(cx_call *c)
 {
-    PyThreadState *t = cx_store_enter(c->self);
+    PyThreadState *t = enter(c->self);
 
-    cbx_store_close(CX_STORE(c));
-    CX_STORE(c) = NULL;
-    cx_store_leave(c->self, t);
+    cbx_store_close(STORE(c));
+    STORE(c) = NULL;
+    leave(c->self, t);
     Py_RETURN_NONE;
 }
 
@@ -77,9 +102,9 @@ static PyObject *do_save(cx_call *c)
     bool replace;
 
     if (!CX_GET(c, run, replace)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_save(CX_STORE(c), run, replace, &c->err));
+    IN_STORE(c, status, cbx_store_save(STORE(c), run, replace, &c->err));
     if (status == CBX_EEXIST) return PyErr_SetString(PyExc_FileExistsError, c->err.message), NULL;
-    return cx_fine(c, status) ? PyUnicode_FromFormat("%s/runs/%s.json", cbx_store_root(CX_STORE(c)), cbx_run_id(run))
+    return cx_fine(c, status) ? PyUnicode_FromFormat("%s/runs/%s.json", cbx_store_root(STORE(c)), cbx_run_id(run))
                               : NULL;
 }
 
@@ -122,7 +147,7 @@ static PyObject *load(cx_call *c, const char *which)
     cbx_run *run = NULL;
     cbx_status status;
 
-    CX_IN_STORE(c, status, load_run(CX_STORE(c), which, &run, &c->err));
+    IN_STORE(c, status, load_run(STORE(c), which, &run, &c->err));
     return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
 }
 
@@ -134,25 +159,23 @@ static PyObject *do_load(cx_call *c)
 }
 
 typedef cbx_status (*of_name)(cbx_store *, const char *, cbx_err *);
-CX_STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(CX_STORE(c), name, &c->err),
-          cx_none(c, status))
+STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(STORE(c), name, &c->err), cx_none(c, status))
 
-CX_STORED(set_baseline, (const char *run_id, *name = CBX_BASELINE_MAIN), CX_GET(c, run_id, name),
-          set_baseline_of(CX_STORE(c), name, run_id, &c->err), cx_none(c, status))
+STORED(set_baseline, (const char *run_id, *name = CBX_BASELINE_MAIN), CX_GET(c, run_id, name),
+       set_baseline_of(STORE(c), name, run_id, &c->err), cx_none(c, status))
 
 /* None where it is missing. */
 #define OR_NONE(object) status == CBX_ENOENT ? Py_NewRef(Py_None) : cx_fine(c, status) ? (object) : NULL
 
-CX_STORED(get_baseline, (const char *name = CBX_BASELINE_MAIN; cbx_run *run = NULL), CX_GET(c, name),
-          cbx_store_baseline_get(CX_STORE(c), name, &run, &c->err), OR_NONE(cx_run_object(c->st, run)))
+STORED(get_baseline, (const char *name = CBX_BASELINE_MAIN; cbx_run *run = NULL), CX_GET(c, name),
+       cbx_store_baseline_get(STORE(c), name, &run, &c->err), OR_NONE(cx_run_object(c->st, run)))
 
-CX_STORED(metric_def, (const char *metric; cbx_metric_def def), CX_GET(c, metric),
-          cbx_store_metric_def(CX_STORE(c), metric, cx_arena(c), &def, &c->err),
-          OR_NONE(cx_metric_def_object(c->st, &def)))
+STORED(metric_def, (const char *metric; cbx_metric_def def), CX_GET(c, metric),
+       cbx_store_metric_def(STORE(c), metric, cx_arena(c), &def, &c->err), OR_NONE(cx_metric_def_object(c->st, &def)))
 
-CX_STORED(baselines, (const char *const *names = NULL; size_t n = 0), true,
-          cbx_store_baselines(CX_STORE(c), cx_arena(c), &names, &n, &c->err),
-          cx_fine(c, status) ? CX_LIST(n, PyUnicode_FromString(names[i])) : NULL)
+STORED(baselines, (const char *const *names = NULL; size_t n = 0), true,
+       cbx_store_baselines(STORE(c), cx_arena(c), &names, &n, &c->err),
+       cx_fine(c, status) ? CX_LIST(n, PyUnicode_FromString(names[i])) : NULL)
 
 /* ---- queries ---- */
 
@@ -176,7 +199,7 @@ static PyObject *found(cx_call *c, const cbx_store_query *q, bool entries)
     CX_ENDED_BY(cbx_store_list_clear) cbx_store_list list = { 0 };
     cbx_status status;
 
-    CX_IN_STORE(c, status, cbx_store_query_runs(CX_STORE(c), q, &list, &c->err));
+    IN_STORE(c, status, cbx_store_query_runs(STORE(c), q, &list, &c->err));
     if (!cx_fine(c, status)) return NULL;
     return CX_LIST(list.count, entries ? entry_object(c->st, &list.entries[i]) : load(c, list.entries[i].id));
 }
@@ -216,7 +239,7 @@ static PyObject *trends(cx_call *c, const cbx_store_query *q)
     CX_ENDED_BY(cbx_trend_clear) cbx_trend trend = { 0 };
     cbx_status status;
 
-    CX_IN_STORE(c, status, cbx_store_trend(CX_STORE(c), q, &trend, &c->err));
+    IN_STORE(c, status, cbx_store_trend(STORE(c), q, &trend, &c->err));
     return cx_fine(c, status) ? CX_LIST(trend.count, series_object(c->st, &trend.series[i])) : NULL;
 }
 
@@ -253,18 +276,160 @@ static PyObject *care_object(cx_call *c, cbx_status status, const cbx_store_repo
                               : NULL;
 }
 
-CX_STORED(do_problems, (REPORT), true, cbx_store_verify(CX_STORE(c), &r, &c->err),
-          cx_fine(c, status) ? CX_LIST(r.nproblems, PROBLEM_OF(r)) : NULL)
+STORED(do_problems, (REPORT), true, cbx_store_verify(STORE(c), &r, &c->err),
+       cx_fine(c, status) ? CX_LIST(r.nproblems, PROBLEM_OF(r)) : NULL)
 
-CX_STORED(compact, (cbx_store_keep keep = { 0 }; REPORT),
-          CX_GET(c, keep.newest, keep.dry) && CX_GET_AS(c, "since", keep.since_us),
-          cbx_store_compact(CX_STORE(c), &keep, &r, &c->err), care_object(c, status, &r))
+STORED(compact, (cbx_store_keep keep = { 0 }; REPORT),
+       CX_GET(c, keep.newest, keep.dry) && CX_GET_AS(c, "since", keep.since_us),
+       cbx_store_compact(STORE(c), &keep, &r, &c->err), care_object(c, status, &r))
 
-CX_STORED(migrate, (REPORT; bool dry), CX_GET(c, dry), cbx_store_migrate(CX_STORE(c), dry, &r, &c->err),
-          care_object(c, status, &r))
+STORED(migrate, (REPORT; bool dry), CX_GET(c, dry), cbx_store_migrate(STORE(c), dry, &r, &c->err),
+       care_object(c, status, &r))
 
-CX_STORED(export_runs, (REPORT; cbx_store_query q; const char *to), CX_GET(c, to) && query_arg(c, &q),
-          cbx_store_export(CX_STORE(c), &q, to, &r, &c->err), care_object(c, status, &r))
+STORED(export_runs, (REPORT; cbx_store_query q; const char *to), CX_GET(c, to) && query_arg(c, &q),
+       cbx_store_export(STORE(c), &q, to, &r, &c->err), care_object(c, status, &r))
+
+/* ---- files of other tools ---- */
+
+/* Options of importing; machine 'here' becomes the fingerprint of this machine. */
+static bool import_opts(cx_call *c, cbx_import_opts *o, cbx_machine *machine)
+{
+    cbx_status status;
+    cbx_ctx *ctx;
+
+    if (!CX_GET(c, o->format, o->commit, o->branch, o->machine)) return false;
+    if (!o->machine || strcmp(o->machine, "here") != 0) return true;
+    if (!(ctx = cx_ctx_borrow(c->st))) return false;
+    status = cbx_machine_read(ctx, NULL, machine, &c->err);
+    cx_ctx_return(c->st, ctx);
+    o->machine = machine->id;
+    return cx_fine(c, status);
+}
+
+static PyObject *note_object(cx_state *st, const char *file, const char *entry, const char *message)
+{
+    return cx_record_new(st, CX_IMPORT_NOTE, "(Nzs)", PyUnicode_DecodeFSDefault(file), entry, message);
+}
+
+/* A record of three lists that become tuples. */
+typedef struct lists {
+    PyObject *first, *second, *notes;
+} lists;
+
+static bool lists_new(cx_call *c, lists *l)
+{
+    return cx_keep_object(c, l->first = PyList_New(0)) && cx_keep_object(c, l->second = PyList_New(0)) &&
+           cx_keep_object(c, l->notes = PyList_New(0));
+}
+
+static PyObject *lists_record(cx_call *c, cx_record_kind kind, const lists *l)
+{
+    return cx_record_new(c->st, kind, "(NNN)", PySequence_Tuple(l->first), PySequence_Tuple(l->second),
+                         PySequence_Tuple(l->notes));
+}
+
+static bool add_notes(cx_call *c, PyObject *list, const char *file, const cbx_import *import)
+{
+    for (size_t i = 0; i < import->nnotes; i++)
+        if (!cx_append(list, note_object(c->st, file, import->notes[i].entry, import->notes[i].message))) return false;
+    if (import->nnotes_left_out) {
+        const char *text = cbx_arena_printf(cx_arena(c), "%zu more notes of this kind are not shown",
+                                            import->nnotes_left_out);
+        return text ? cx_append(list, note_object(c->st, file, NULL, text)) : PyErr_NoMemory() != NULL;
+    }
+    return true;
+}
+
+/* Reads a file without the interpreter's lock. */
+static cbx_status import_file(cx_call *c, cbx_ctx *ctx, const char *file, const cbx_import_opts *o, cbx_import *out)
+{
+    PyThreadState *t = PyEval_SaveThread();
+    cbx_status status = cbx_import_file(ctx, file, o, out, &c->err);
+
+    PyEval_RestoreThread(t);
+    return status;
+}
+
+/* ---- one path: into the lists, or into a store ---- */
+
+static bool skip(cx_call *c, const lists *l, const char *file, const char *message)
+{
+    return cx_append(l->second, note_object(c->st, file, NULL, message));
+}
+
+static bool keep_run(cx_call *c, const lists *l, const char *file, const cbx_import *import, size_t i, bool replace)
+{
+    cbx_status status;
+
+    IN_STORE(c, status, cbx_store_save(STORE(c), import->runs[i], replace, &c->err));
+    if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
+    if (status) return skip(c, l, file, c->err.message);
+    return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN, "(snNs)", cbx_run_id(import->runs[i]),
+                                             (Py_ssize_t)cbx_run_npoints(import->runs[i]),
+                                             PyUnicode_DecodeFSDefault(file), import->format));
+}
+
+static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_import_opts *o, bool store, bool replace)
+{
+    const char *const *files = NULL;
+    size_t n = 0;
+    cbx_status status = cbx_import_files(c->ctx, path, cx_arena(c), &files, &n, &c->err);
+
+    if (status) return store ? skip(c, l, path, c->err.message) : cx_fine(c, status);
+    for (size_t i = 0; i < n; i++) {
+        CX_ENDED_BY(cbx_import_clear) cbx_import import = { 0 };
+        status = import_file(c, c->ctx, files[i], o, &import);
+        if (status && store && status != CBX_ENOMEM && skip(c, l, files[i], c->err.message)) continue;
+        if (!cx_fine(c, status) || !add_notes(c, l->notes, files[i], &import)) return false;
+        for (size_t k = 0; k < import.nruns; k++)
+            if (!(store ? keep_run(c, l, files[i], &import, k, replace)
+                        : cx_append(l->first, cx_run_object(c->st, cbx_run_ref(import.runs[k]))) &&
+                              cx_append(l->second, PyUnicode_FromString(import.format))))
+                return false;
+        if (PyErr_CheckSignals() < 0) return false;
+    }
+    return true;
+}
+
+CX_RETURN(do_import, (cbx_import_opts o = CBX_IMPORT_OPTS_INIT; cbx_machine machine; const char *path; lists l),
+          import_opts(c, &o, &machine) && CX_GET(c, path) && lists_new(c, &l) && cx_begin(c) &&
+              take_path(c, &l, path, &o, false, false),
+          lists_record(c, CX_IMPORTED, &l))
+
+static PyObject *do_formats(cx_call *c)
+{
+    (void)c;
+    return CX_DICT(cbx_importers_count(), cbx_importers_at(i).name, PyUnicode_FromString(cbx_importers_at(i).summary));
+}
+
+/* clang-format off */
+#define INGEST(X) \
+    X(import_runs, "path: Path, /, *, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None", "Imported", do_import, 0, "Runs from a file of another tool or of Calibrax, or from a folder of them. format None: detected from the content; commit, branch, machine: used for files that do not name them, machine 'here' for this machine.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> r.write(os.path.join(folder, 'r.json'))\n>>> cx.import_runs(os.path.join(folder, 'r.json')).formats\n('calibrax',)") \
+    X(import_formats, "", "dict[str, str]", do_formats, 0, "Names of the supported formats, with a description of each.\n\n>>> 'hyperfine' in cx.import_formats()\nTrue")
+/* clang-format on */
+CX_FUNCTIONS(cx_ingest_methods, INGEST, LIGHT)
+
+static PyObject *store_ingest(cx_call *c)
+{
+    cbx_import_opts o = CBX_IMPORT_OPTS_INIT;
+    cbx_machine machine;
+    cbx_status status;
+    bool replace;
+    lists l;
+
+    if (!import_opts(c, &o, &machine) || !CX_GET(c, replace)) return NULL;
+    if (!c->nrest)
+        return PyErr_SetString(PyExc_TypeError, "ingest: 'paths' must name a file or a folder: ingest('results.json')"),
+               NULL;
+    IN_STORE(c, status, CBX_OK);
+    if (!cx_fine(c, status) || !lists_new(c, &l) || !cx_begin(c)) return NULL;
+    for (Py_ssize_t i = 0; i < c->nrest; i++) {
+        CX_OWN PyObject *bytes = NULL;
+        if (!PyUnicode_FSConverter(c->rest[i], &bytes) || !take_path(c, &l, PyBytes_AsString(bytes), &o, true, replace))
+            return NULL;
+    }
+    return lists_record(c, CX_INGESTED, &l);
+}
 
 /* ---- the type ---- */
 
@@ -298,7 +463,7 @@ CX_GETTERS(store_members, ATTRIBUTES)
     X(baselines, "", "list[str]", baselines, 0, "Names of the baselines, sorted.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.baselines()\n[]") \
     X(metric_def, "metric: str, /", "MetricDef | None", metric_def, 0, "MetricDef of the newest run that has one, else of config.json; None: undefined.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.metric_def('t') is None\nTrue") \
     X(problems, "", "list[tuple[str, str]]", do_problems, 0, "Verifies every file: (file, message) for each that has a problem.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.problems()\n[]") \
-    X(ingest, "*paths: Path, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None, replace: bool = False", "Ingested", cx_store_ingest, 0, "Takes files of other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found; machine: of files that name none, 'here' for this one.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> len(s.ingest(f).runs)\n1") \
+    X(ingest, "*paths: Path, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None, replace: bool = False", "Ingested", store_ingest, 0, "Takes files of other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found; machine: of files that name none, 'here' for this one.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> len(s.ingest(f).runs)\n1") \
     X(export, "to: Path, *, " QUERY, "Care", export_runs, 0, "Copies the matching runs into another store, which is created if missing.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.export(tempfile.mkdtemp()).changed\n1") \
     X(compact, "newest: int = 0, *, since: Time | None = None, dry: bool = False", "Care", compact, 0, "Keeps the newest runs of each branch and machine (0: all), those of baselines and those since a time, and removes the others, for good. dry: only report.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.compact(newest=1).changed\n0") \
     X(migrate, "*, dry: bool = False", "Care", migrate, 0, "Rewrites runs of older schemas in the present one.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.migrate().changed\n0") \
