@@ -150,9 +150,7 @@ static PyObject *do_load(cx_call *c)
 
 /* clang-format off */
 #define FILES(X) \
-    X(save, "path: Path, arrays: Operand | Mapping[str, Operand], /, *, compress: bool = False", "None", do_save, 0, \
-      "Writes an array to a '.npy' file, or a dict of arrays by name to '.npz' or HDF5 ('.h5', '.hdf5'), atomically.\n\ncompress: deflate the members of '.npz'.\n\n>>> xp.save(os.path.join(folder, 'x.npy'), xp.arange(2))") \
-    X(load, "path: Path, name: str | None = None, /", "Any", do_load, 0, \
-      "Reads the array of a '.npy' file, or the named array of a '.npz' or HDF5 file; without a name, a dict of all arrays.\n\n>>> xp.save(os.path.join(folder, 'y.npy'), xp.arange(2))\n>>> xp.load(os.path.join(folder, 'y.npy'))\nArray([0, 1], dtype=int64)")
+    X(save, "path: Path, arrays: Operand | Mapping[str, Operand], /, *, compress: bool = False", "None", do_save, 0, "Writes an array to a '.npy' file, or a dict of arrays by name to '.npz' or HDF5 ('.h5', '.hdf5'), atomically.\n\ncompress: deflate the members of '.npz'.\n\n>>> xp.save(os.path.join(folder, 'x.npy'), xp.arange(2))") \
+    X(load, "path: Path, name: str | None = None, /", "Any", do_load, 0, "Reads the array of a '.npy' file, or the named array of a '.npz' or HDF5 file; without a name, a dict of all arrays.\n\n>>> xp.save(os.path.join(folder, 'y.npy'), xp.arange(2))\n>>> xp.load(os.path.join(folder, 'y.npy'))\nArray([0, 1], dtype=int64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_file_methods, FILES, LIGHT)
