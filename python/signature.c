@@ -31,7 +31,7 @@ static const char *find_outside(const char *at, const char *end, const char *sto
     return at;
 }
 
-/* The next part of a signature, its name with its stars, that has a name; *at moves on.  false: there is none before end. */
+/* The next part of a signature, its name with its stars, that has a name; *at moves on.  false: no part is left. */
 static bool next_part(const char **at, const char *end, cx_parameter *p)
 {
     *p = (cx_parameter){ 0 };
