@@ -32,6 +32,18 @@ def only_real(point: dict[str, Any], what: str) -> None:
         raise WorkerError("point_unsupported", f"{what} has the real algebra only")
 
 
+def graphblas_ops(algebra: str) -> tuple[str, str]:
+    if algebra not in GRAPHBLAS:
+        raise WorkerError("point_unsupported", f"GraphBLAS has no {algebra} semiring built in")
+    return GRAPHBLAS[algebra]
+
+
+def graphblas_product(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    algebra = algebra_of(point)
+    semiring = getattr(provider.graphblas.semiring, graphblas_ops(algebra)[0])
+    return lambda a, b: a.mxm(b, semiring).new().to_dense(fill_value=EMPTY[algebra])
+
+
 def _log(np: Any) -> Callable[..., Any]:
     """In two passes; an infinite largest term stays what it is."""
 

@@ -114,8 +114,9 @@ def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[...,
     return run
 
 
-def torch_matrix(provider: Any, _: dict[str, Any], x: Any, w: Any, *graph: Any) -> tuple[Any, ...]:
-    return provider.array(x), provider.array(w), graphs.torch_csr(provider, *graph)
+def with_matrix(form: Callable[..., Any], **options: Any) -> Callable[..., tuple[Any, ...]]:
+    """x, W, and the graph in a library's own form."""
+    return lambda provider, _, x, w, *graph: (provider.array(x), provider.array(w), form(provider, *graph, **options))
 
 
 def product_with_matrix(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
@@ -159,15 +160,7 @@ def pyg(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
     return run
 
 
-# --- scipy, graphblas ---
-
-
-def scipy_matrix(provider: Any, _: dict[str, Any], x: Any, w: Any, *graph: Any) -> tuple[Any, ...]:
-    return provider.array(x), provider.array(w), graphs.scipy_csr(provider, *graph)
-
-
-def graphblas_matrix(provider: Any, _: dict[str, Any], x: Any, w: Any, *graph: Any) -> tuple[Any, ...]:
-    return provider.array(x), provider.array(w), graphs.graphblas_matrix(provider, *graph, several="plus")
+# --- graphblas ---
 
 
 def graphblas(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
@@ -192,9 +185,9 @@ CASE = Case(
         "jax-per-edge": Baseline("jax", jax_per_edge),
         "torch-scatter": Baseline("torch", torch_scatter, torch_edges),
         "torch-gather": Baseline("torch", torch_gather, torch_rows),
-        "torch-csr": Baseline("torch", product_with_matrix, torch_matrix),
+        "torch-csr": Baseline("torch", product_with_matrix, with_matrix(graphs.torch_csr)),
         "pyg": Baseline("pyg", pyg, pyg_edges),
-        "scipy-csr": Baseline("scipy", product_with_matrix, scipy_matrix),
-        "graphblas": Baseline("graphblas", graphblas, graphblas_matrix),
+        "scipy-csr": Baseline("scipy", product_with_matrix, with_matrix(graphs.scipy_csr)),
+        "graphblas": Baseline("graphblas", graphblas, with_matrix(graphs.graphblas_matrix, several="plus")),
     },
 )

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from protocol import WorkerError
-
 from cases import Baseline, Case
 from cases import graphs
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real
+from cases.algebras import EMPTY, algebra_of, array_api, graphblas_ops, graphblas_product, only_real
 
 
 def gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
@@ -40,12 +38,9 @@ def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[...,
     return run
 
 
-def torch_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
-    return graphs.torch_csr(provider, *arrays[:3]), provider.array(arrays[3])
-
-
-def scipy_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
-    return graphs.scipy_csr(provider, *arrays[:3]), provider.array(arrays[3])
+def with_matrix(form: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """The graph in a library's own form, and B."""
+    return lambda provider, _, *arrays: (form(provider, *arrays[:3]), provider.array(arrays[3]))
 
 
 def product(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
@@ -54,25 +49,9 @@ def product(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
     return lambda matrix, b: matrix @ b
 
 
-def _graphblas_ops(point: dict[str, Any]) -> tuple[str, str]:
-    ops = GRAPHBLAS.get(algebra_of(point))
-    if ops is None:
-        raise WorkerError("point_unsupported", f"GraphBLAS has no {algebra_of(point)} semiring built in")
-    return ops
-
-
 def graphblas_matrix(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
-    several = _graphblas_ops(point)[1]
-    return (
-        graphs.graphblas_matrix(provider, *arrays[:3], several=several),
-        provider.graphblas.Matrix.from_dense(arrays[3]),
-    )
-
-
-def graphblas(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    semiring = getattr(provider.graphblas.semiring, _graphblas_ops(point)[0])
-    empty = EMPTY[algebra_of(point)]
-    return lambda matrix, b: matrix.mxm(b, semiring).new().to_dense(fill_value=empty)
+    several = graphblas_ops(algebra_of(point))[1]
+    return graphs.graphblas_matrix(provider, *arrays[:3], several=several), provider.graphblas.Matrix.from_dense(arrays[3])
 
 
 CASE = Case(
@@ -83,8 +62,8 @@ CASE = Case(
         "numpy": Baseline("numpy", gather),
         "jax-gather": Baseline("jax", gather),
         "torch-gather": Baseline("torch", torch_gather, torch_rows),
-        "torch-csr": Baseline("torch", product, torch_matrix),
-        "scipy-csr": Baseline("scipy", product, scipy_matrix),
-        "graphblas": Baseline("graphblas", graphblas, graphblas_matrix),
+        "torch-csr": Baseline("torch", product, with_matrix(graphs.torch_csr)),
+        "scipy-csr": Baseline("scipy", product, with_matrix(graphs.scipy_csr)),
+        "graphblas": Baseline("graphblas", graphblas_product, graphblas_matrix),
     },
 )

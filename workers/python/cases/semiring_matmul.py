@@ -16,7 +16,7 @@ from typing import Any, Callable, NamedTuple
 from protocol import WorkerError, require
 
 from cases import Baseline, Case
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real
+from cases.algebras import EMPTY, algebra_of, array_api, graphblas_ops, graphblas_product, only_real
 
 _NUMPY_BLOCK_BYTES = 256 * 1024
 
@@ -213,16 +213,8 @@ def pallas_tiles(algebra: str, a_shape: Any, b_shape: Any, interpret: bool = Fal
 
 
 def graphblas_matrix(provider: Any, point: dict[str, Any], a: Any, b: Any) -> tuple[Any, ...]:
-    if _algebra_of(point, a, b) not in GRAPHBLAS:
-        raise WorkerError("point_unsupported", "GraphBLAS has no such semiring built in")
+    graphblas_ops(_algebra_of(point, a, b))
     return tuple(provider.graphblas.Matrix.from_dense(x) for x in (a, b))
-
-
-def graphblas(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
-    algebra = algebra_of(point)
-    semiring = getattr(provider.graphblas.semiring, GRAPHBLAS[algebra][0])
-    empty = EMPTY[algebra]
-    return lambda a, b: a.mxm(b, semiring).new().to_dense(fill_value=empty)
 
 
 # --- torch ---
@@ -261,6 +253,6 @@ CASE = Case(
         "jnp-matmul": Baseline("jax", jnp_matmul),
         "nitrix-pallas": Baseline("jax", nitrix_pallas),
         "torch-dense": Baseline("torch", torch_dense),
-        "graphblas": Baseline("graphblas", graphblas, graphblas_matrix),
+        "graphblas": Baseline("graphblas", graphblas_product, graphblas_matrix),
     },
 )
