@@ -25,7 +25,6 @@ cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err 
 {
     size_t n = 1, spread;
     bool empty = false;
-    char text[160];
 
     if (!d) return cbx_fail(err, CBX_EINVAL, "the description of an array is NULL");
     if (d->ndim < 0 || d->ndim > CBX_MAX_RANK)
@@ -42,8 +41,7 @@ cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err 
     *count = empty ? 0 : n;
     return CBX_OK;
 overflow:
-    return cbx_fail(err, CBX_EOVERFLOW, "an array of %s has more bytes than memory can address",
-                    cbx_array_desc_text(d, text, sizeof(text)));
+    return cbx_fail(err, CBX_EOVERFLOW, "an array of %s has more bytes than memory can address", CBX__DESC_TEXT(d));
 }
 
 bool cbx_array_desc_equal(const cbx_array_desc *a, const cbx_array_desc *b)
@@ -254,13 +252,11 @@ cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err)
 
 cbx_status cbx__array_present(const char *what, const cbx_array *a, cbx_err *err)
 {
-    char is[160];
-
     if (!(a->flags & CBX__DONATED)) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL,
                     "'%s' of an array of %s that was donated to a compiled function: copy it before, or do not "
                     "donate it",
-                    what, cbx_array_desc_text(&a->desc, is, sizeof is));
+                    what, CBX__DESC_TEXT(&a->desc));
 }
 
 cbx_status cbx_array_take(cbx_ctx *ctx, cbx_array *a, cbx_array **out, cbx_err *err)
@@ -444,19 +440,16 @@ cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err)
 
 cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err)
 {
-    char text[160];
-
     if (cbx_array_is_failed(a))
         return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
     if (a->flags & CBX__DONATED) return cbx__array_present("array_read", a, err);
     if (a->flags & CBX__ABSTRACT) {
         ((cbx_array *)a)->flags |= CBX__WAS_READ;
-        return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read",
-                        cbx_array_desc_text(&a->desc, text, sizeof text));
+        return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read", CBX__DESC_TEXT(&a->desc));
     }
     if (bytes != cbx_array_bytes(a))
-        return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
-                        cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);
+        return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu", CBX__DESC_TEXT(&a->desc),
+                        cbx_array_bytes(a), bytes);
     if (a->flags & CBX__ELSEWHERE) return read_elsewhere(a, dst, err);
     cbx__array_pack(a, 0, a->count, dst);
     return CBX_OK;

@@ -33,13 +33,12 @@ static cbx_status differ_check(const cbx_array_desc *a, const cbx_array_desc *b)
 static cbx_status carry_check(const char *what, const cbx_fn *body, size_t i, const cbx_array_desc *in,
                               const cbx_array_desc *out, cbx_err *err)
 {
-    char a[160], b[160];
     cbx_status st = differ_check(in, out);
 
     if (!st) return CBX_OK;
     return cbx_fail(err, st,
                     "value %zu carried by '%s' is %s before '%s' and %s after it: dtype and shape must not change", i,
-                    what, cbx_array_desc_text(in, a, sizeof a), body->name, cbx_array_desc_text(out, b, sizeof b));
+                    what, CBX__DESC_TEXT(in), body->name, CBX__DESC_TEXT(out));
 }
 
 void cbx_ctx_set_stop(cbx_ctx *ctx, const volatile sig_atomic_t *stop)
@@ -122,15 +121,13 @@ static cbx_status flow_end(flow *w, cbx_status st, const cbx_err *err, size_t no
 
 static cbx_status scan_length(size_t nxs, cbx_array *const *xs, size_t *length, cbx_err *err)
 {
-    char text[160];
-
     for (size_t i = 0; i < nxs; i++) {
         const cbx_array_desc *d = cbx_array_get_desc(xs[i]);
         if (d->ndim == 0) return cbx_fail(err, CBX_EINVAL, "xs %zu of 'scan' is a scalar: it has no axis to scan", i);
         if (*length == CBX_LENGTH_OF_XS) *length = d->shape[0];
         if (d->shape[0] != *length)
-            return cbx_fail(err, CBX_ESHAPE, "xs %zu of 'scan' is %s, but there are %zu steps", i,
-                            cbx_array_desc_text(d, text, sizeof text), *length);
+            return cbx_fail(err, CBX_ESHAPE, "xs %zu of 'scan' is %s, but there are %zu steps", i, CBX__DESC_TEXT(d),
+                            *length);
     }
     if (*length == CBX_LENGTH_OF_XS) return cbx_fail(err, CBX_EINVAL, "'scan' without xs needs a length");
     return CBX_OK;
@@ -356,7 +353,6 @@ cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, 
 {
     const char *what = "while_loop";
     cbx_err err = CBX_ERR_INIT;
-    char text[160];
     cbx_array_desc *d = NULL;
     flow w = { .ctx = ctx };
     cbx_status st = cbx__begin(ctx, &err);
@@ -370,7 +366,7 @@ cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, 
     st = flow_trace(&w, CBX__WHILE_TEST, test, d, &err);
     if (!st && cbx__graph_out(w.graph[0], 0)->ndim != 0)
         st = cbx_fail(&err, CBX_ESHAPE, "'%s' of 'while_loop' returns %s, it must return a scalar", test->name,
-                      cbx_array_desc_text(cbx__graph_out(w.graph[0], 0), text, sizeof text));
+                      CBX__DESC_TEXT(cbx__graph_out(w.graph[0], 0)));
     if (!st) st = flow_trace(&w, CBX__WHILE_BODY, body, d, &err);
     for (size_t i = 0; !st && i < n; i++) st = carry_check(what, body, i, &d[i], cbx__graph_out(w.graph[1], i), &err);
     if (!st) st = flow_operands(&w, NULL, n, init, 0, NULL, &err);
@@ -397,15 +393,12 @@ static cbx_status branches_check(const char *what, const cbx_array *index, size_
 /* Branch i must give what the first one gives. */
 static cbx_status branch_check(const flow *w, const cbx_fn *const *branches, size_t i, cbx_err *err)
 {
-    char ta[160], tb[160];
-
     for (size_t k = 0; k < w->graph[0]->out.n; k++) {
         const cbx_array_desc *a = cbx__graph_out(w->graph[0], k), *b = cbx__graph_out(w->graph[i], k);
         const cbx_status st = differ_check(a, b);
         if (st)
             return cbx_fail(err, st, "result %zu is %s in branch '%s' and %s in branch '%s': branches must agree", k,
-                            cbx_array_desc_text(a, ta, sizeof ta), branches[0]->name,
-                            cbx_array_desc_text(b, tb, sizeof tb), branches[i]->name);
+                            CBX__DESC_TEXT(a), branches[0]->name, CBX__DESC_TEXT(b), branches[i]->name);
     }
     return CBX_OK;
 }

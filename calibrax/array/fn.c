@@ -154,15 +154,13 @@ static void results_clear(results *r)
 /* A branch in C on elements that are not there: which one the function took means nothing. */
 static void refuse_reads(cbx_ctx *ctx, const char *name, size_t n, cbx_array *const *arrays)
 {
-    char text[160];
-
     for (size_t i = 0; i < n; i++) {
         if (!(arrays[i]->flags & CBX__WAS_READ)) continue;
         arrays[i]->flags &= ~(unsigned)CBX__WAS_READ;
         cbx__refuse(ctx, CBX_EINVAL,
                     "'%s' reads elements of %s, which are not known while it is traced: decide with 'cond' or "
                     "'while_loop'",
-                    name, cbx_array_desc_text(&arrays[i]->desc, text, sizeof text));
+                    name, CBX__DESC_TEXT(&arrays[i]->desc));
     }
 }
 

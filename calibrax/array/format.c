@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/array/array.h"
+#include "calibrax/array/internal.h"
 
 #define SHOW_ALL 1000 /* elements; of larger arrays the ends of each axis */
 #define EDGE     3    /* elements at each end */
@@ -155,9 +155,9 @@ void cbx_array_format(const cbx_array *a, size_t indent, cbx_text *out)
     if (cbx_array_is_failed(a)) {
         cbx_text_puts(out, "failed");
     } else if (cbx_array_is_abstract(a)) {
-        cbx_text_puts(out, cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
+        cbx_text_puts(out, CBX__DESC_TEXT(&a->desc));
     } else if (cbx_array_device(a).kind != CBX_DEVICE_CPU || cbx_array_device(a).index) {
-        cbx_text_printf(out, "%s on ", cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
+        cbx_text_printf(out, "%s on ", CBX__DESC_TEXT(&a->desc));
         cbx_text_puts(out, cbx_device_id_text(cbx_array_device(a), text, sizeof text));
     } else {
         l.shorten = cbx_array_count(a) > SHOW_ALL;

@@ -78,6 +78,9 @@ static inline size_t cbx__desc_bytes(const cbx_array_desc *d)
     return n;
 }
 
+/** A description as text for the arguments of a message; it lives until the block ends. */
+#define CBX__DESC_TEXT(d) cbx_array_desc_text(d, (char[160]){ 0 }, 160)
+
 /** Row-major (or, with fortran, column-major) strides of a shape, in elements. */
 void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK]);
 

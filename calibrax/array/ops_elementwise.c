@@ -70,7 +70,6 @@ static cbx_status joined_shape(const char *what, size_t n, const cbx_array *cons
                                cbx_err *err)
 {
     size_t common[CBX_MAX_RANK];
-    char ta[160], tb[160];
     int rank = 0;
 
     if (n && !in) return cbx_fail(err, CBX_EINVAL, "'in' of '%s' is NULL", what);
@@ -87,8 +86,7 @@ static cbx_status joined_shape(const char *what, size_t n, const cbx_array *cons
                 *have = d->shape[k];
             else if (d->shape[k] != 1 && d->shape[k] != *have)
                 return cbx_fail(err, CBX_ESHAPE, "shapes of '%s' do not broadcast: %s with %s", what,
-                                cbx_array_desc_text(&in[0]->desc, ta, sizeof ta),
-                                cbx_array_desc_text(d, tb, sizeof tb));
+                                CBX__DESC_TEXT(&in[0]->desc), CBX__DESC_TEXT(d));
         }
     }
     *ndim = rank;

@@ -11,12 +11,9 @@
 /* A stack of matrices of real or complex numbers; failed, with the reason recorded, otherwise. */
 static cbx_array *matrices(cbx_ctx *ctx, const char *name, const cbx_array *x)
 {
-    char text[160];
-
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (x->desc.ndim < 2)
-        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs a matrix, not %s", name,
-                           cbx_array_desc_text(&x->desc, text, sizeof text));
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs a matrix, not %s", name, CBX__DESC_TEXT(&x->desc));
     return cbx__as(ctx, x, cbx__inexact(x->desc.dtype));
 }
 
@@ -147,10 +144,8 @@ cbx_slogdet_parts cbx_slogdet(cbx_ctx *ctx, const cbx_array *x)
 /* Always false, with the failure recorded. */
 static bool misfit(cbx_ctx *ctx, const char *name, const cbx_array *a, const cbx_array *b)
 {
-    char ta[160], tb[160];
-
-    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", name,
-                        cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
+    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", name, CBX__DESC_TEXT(&a->desc),
+                        CBX__DESC_TEXT(&b->desc));
 }
 
 /* Under a common stack, in one dtype; a vector is a column then. */
@@ -207,12 +202,9 @@ static cbx_array *identities(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t)
 
 static cbx_array *square(cbx_ctx *ctx, const char *name, const cbx_array *x, bool inexact)
 {
-    char text[160];
-
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (x->desc.ndim < 2 || rows(x) != columns(x))
-        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs square matrices, not %s", name,
-                           cbx_array_desc_text(&x->desc, text, sizeof text));
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs square matrices, not %s", name, CBX__DESC_TEXT(&x->desc));
     return inexact ? matrices(ctx, name, x) : (cbx_array *)(uintptr_t)x;
 }
 

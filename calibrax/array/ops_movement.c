@@ -212,13 +212,11 @@ cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
 static bool alike(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
 {
     const cbx_array_desc *a = &in[0]->desc;
-    char ta[160], tb[160];
 
     for (size_t i = 1; i < n; i++) {
         const cbx_array_desc *b = &in[i]->desc;
         if (a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0) continue;
-        return cbx__refused(ctx, CBX_ESHAPE, "'stack' cannot join %s with %s", cbx_array_desc_text(a, ta, sizeof ta),
-                            cbx_array_desc_text(b, tb, sizeof tb));
+        return cbx__refused(ctx, CBX_ESHAPE, "'stack' cannot join %s with %s", CBX__DESC_TEXT(a), CBX__DESC_TEXT(b));
     }
     return true;
 }

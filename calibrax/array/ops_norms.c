@@ -99,13 +99,12 @@ static cbx_array *kept_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord
 cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord, bool keepdims)
 {
     size_t mark = cbx__mark(ctx);
-    char text[160];
     cbx_array *r;
 
     if (cbx__unusable(ctx, "matrix_norm", 1, &x)) return cbx__array_failed();
     if (x->desc.ndim < 2)
         return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_norm' needs a matrix, not %s: use 'vector_norm'",
-                           cbx_array_desc_text(&x->desc, text, sizeof text));
+                           CBX__DESC_TEXT(&x->desc));
     if ((unsigned)ord >= CBX_ORD_COUNT)
         return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm': unknown order %d", (int)ord);
     r = cbx__as(ctx, kept_norm(ctx, x, ord), cbx__real_of(x->desc.dtype));
@@ -119,13 +118,11 @@ static cbx_array *diagonal_steps(cbx_ctx *ctx, const char *name, const cbx_array
 {
     size_t shape[CBX_MAX_RANK];
     ptrdiff_t m, n, first, length;
-    char text[160];
     cbx_array *flat;
 
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (x->desc.ndim < 2)
-        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs a matrix, not %s", name,
-                           cbx_array_desc_text(&x->desc, text, sizeof text));
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs a matrix, not %s", name, CBX__DESC_TEXT(&x->desc));
     m = (ptrdiff_t)x->desc.shape[x->desc.ndim - 2];
     n = (ptrdiff_t)x->desc.shape[x->desc.ndim - 1];
     if (offset >= n || offset <= -m)

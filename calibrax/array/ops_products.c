@@ -56,7 +56,6 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
     const cbx_array *in[2] = { a, b };
     size_t lead[CBX_MAX_RANK], batch = 1;
     bool row, column;
-    char ta[160], tb[160];
     cbx_array *r;
     int n;
 
@@ -72,8 +71,8 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
     if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
     if (!cbx__common_lead(in[0], in[1], &n, lead) ||
         in[0]->desc.shape[in[0]->desc.ndim - 1] != in[1]->desc.shape[in[1]->desc.ndim - 2])
-        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", how->name,
-                           cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", how->name, CBX__DESC_TEXT(&a->desc),
+                           CBX__DESC_TEXT(&b->desc));
     for (int i = 0; i < n; i++) batch *= lead[i];
     for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
     r = cbx_apply(ctx, how->prim, 2, in, how->attrs);
@@ -131,7 +130,6 @@ cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, i
     size_t mark = cbx__mark(ctx);
     const cbx_array *in[2] = { a, b };
     size_t shape[2 * CBX_MAX_RANK], summed[2][CBX_MAX_RANK];
-    char ta[160], tb[160];
     int na, nb;
     cbx_dtype t;
 
@@ -149,9 +147,9 @@ cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, i
     if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
     for (int i = 0; i < n; i++)
         if (summed[0][i] != summed[1][i])
-            return cbx__refuse(
-                ctx, CBX_ESHAPE, "'tensordot' sums axis %d of %s with axis %d of %s: their lengths differ", axes_a[i],
-                cbx_array_desc_text(&a->desc, ta, sizeof ta), axes_b[i], cbx_array_desc_text(&b->desc, tb, sizeof tb));
+            return cbx__refuse(ctx, CBX_ESHAPE,
+                               "'tensordot' sums axis %d of %s with axis %d of %s: their lengths differ", axes_a[i],
+                               CBX__DESC_TEXT(&a->desc), axes_b[i], CBX__DESC_TEXT(&b->desc));
     for (int i = 0; i < 2; i++) in[i] = cbx__as(ctx, in[i], t);
     return cbx__tidy(ctx, mark, cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape));
 }

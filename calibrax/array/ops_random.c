@@ -19,13 +19,12 @@ static cbx_array *shift_right(cbx_ctx *ctx, const cbx_array *x, int bits)
 static cbx_array *key_word(cbx_ctx *ctx, const char *name, const cbx_array *key)
 {
     cbx_array *wide, *high;
-    char text[160];
 
     if (cbx__unusable(ctx, name, 1, &key)) return cbx__array_failed();
     if (key->desc.dtype != CBX_U32 || key->desc.ndim != 1 || key->desc.shape[0] != 2)
         return cbx__refuse(ctx, key->desc.dtype != CBX_U32 ? CBX_EDTYPE : CBX_ESHAPE,
                            "the key of '%s' is %s, not uint32 (2,): create one with cbx_random_key", name,
-                           cbx_array_desc_text(&key->desc, text, sizeof text));
+                           CBX__DESC_TEXT(&key->desc));
     wide = cbx__as(ctx, key, CBX_U64);
     high = cbx_index(ctx, wide, 0, 0);
     high = cbx_bitwise_left_shift(ctx, high, cbx_weak(ctx, high, cbx_int(32)));

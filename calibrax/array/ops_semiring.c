@@ -155,7 +155,6 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
 {
     cbx_conv_options o = CBX_CONV_INIT;
     const cbx_array *const in[2] = { x, w };
-    char tx[160], tw[160];
     int n;
 
     if (!usable(ctx, "semiring_conv", s, in)) return false;
@@ -168,7 +167,7 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
         return cbx__refused(
             ctx, CBX_ESHAPE,
             "'semiring_conv' cannot join %s with %s: (..., lengths, channels) and (taps, channels, out)",
-            cbx_array_desc_text(&x->desc, tx, sizeof tx), cbx_array_desc_text(&w->desc, tw, sizeof tw));
+            CBX__DESC_TEXT(&x->desc), CBX__DESC_TEXT(&w->desc));
     if (n > CBX_CONV_MAX_AXES)
         return cbx__refused(ctx, CBX_EINVAL, "'semiring_conv' slides along at most %d axes, not %d", CBX_CONV_MAX_AXES,
                             n);

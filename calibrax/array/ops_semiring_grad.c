@@ -32,13 +32,10 @@ static bool same_shape(const cbx_array *x, int ndim, const size_t *shape)
 /* Tangents must be shaped as their operands. */
 static bool tangents_fit(cbx_ctx *ctx, const char *name, const cbx_array *const *in)
 {
-    char tangent[160], operand[160];
-
     for (int i = 0; i < 2; i++) {
         if (same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape)) continue;
         return cbx__refused(ctx, CBX_ESHAPE, "the %s tangent of '%s' is %s, its operand %s", i ? "second" : "first",
-                            name, cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
-                            cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
+                            name, CBX__DESC_TEXT(&in[3 + i]->desc), CBX__DESC_TEXT(&in[i]->desc));
     }
     return true;
 }
@@ -51,7 +48,6 @@ static void fail_both(cbx_array *d[2]) { d[0] = d[1] = cbx__array_failed(); }
 static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const cbx_array *b, const cbx_array *c,
                       stacks *s)
 {
-    char ta[160], tb[160], tc[160];
     bool fits = a->desc.ndim >= 2 && b->desc.ndim >= 2;
 
     if (fits) {
@@ -65,9 +61,8 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
         }
     }
     if (fits && same_shape(c, s->lead + 2, s->shape[C])) return true;
-    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name,
-                        cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb),
-                        cbx_array_desc_text(&c->desc, tc, sizeof tc));
+    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name, CBX__DESC_TEXT(&a->desc),
+                        CBX__DESC_TEXT(&b->desc), CBX__DESC_TEXT(&c->desc));
 }
 
 /* x with the lead of the others. */
@@ -135,7 +130,6 @@ static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const 
 {
     size_t shape[CBX_MAX_RANK];
     cbx_dtype t;
-    char text[160];
     int lead;
 
     if (!cbx__conv_attrs(ctx, x, w, s, options, attrs, &t)) return false;
@@ -146,7 +140,7 @@ static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const 
     for (int i = 0; i < 2; i++) {
         if (!like_y[i] || same_shape(like_y[i], x->desc.ndim, shape)) continue;
         return cbx__refused(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3,
-                            name, cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
+                            name, CBX__DESC_TEXT(&like_y[i]->desc));
     }
     return true;
 }

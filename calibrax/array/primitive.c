@@ -74,14 +74,13 @@ RULE(iota)
 RULE(reshape)
 {
     size_t from, to;
-    char ta[160], tb[160];
     cbx_status st = rule_shape(o, out, err);
 
     if (!st) st = cbx_array_desc_count(out, &to, err);
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
     if (st || from == to) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", text_of(o->d[0], ta),
-                    text_of(out, tb));
+    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", CBX__DESC_TEXT(o->d[0]),
+                    CBX__DESC_TEXT(out));
 }
 
 RULE(transpose)
@@ -103,13 +102,12 @@ RULE(broadcast)
     const cbx_array_desc *d = o->d[0];
     cbx_status st = rule_shape(o, out, err);
     int shift = o->attrs->ndim - d->ndim;
-    char ta[160], tb[160];
     bool fits = shift >= 0;
 
     if (st) return st;
     for (int i = 0; fits && i < d->ndim; i++) fits = d->shape[i] == 1 || d->shape[i] == out->shape[i + shift];
     if (fits) return CBX_OK;
-    return cbx_fail(err, CBX_ESHAPE, "%s does not broadcast to %s", text_of(d, ta), text_of(out, tb));
+    return cbx_fail(err, CBX_ESHAPE, "%s does not broadcast to %s", CBX__DESC_TEXT(d), CBX__DESC_TEXT(out));
 }
 
 RULE(slice)
@@ -264,13 +262,12 @@ RULE(squares)
 RULE(reduce_some)
 {
     size_t from, to;
-    char buf[160];
     cbx_status st = rule_reduce(o, out, err);
 
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
     if (!st) st = cbx_array_desc_count(out, &to, err);
     if (st || from > 0 || to == 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' of an empty array is undefined: %s", o->name, text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' of an empty array is undefined: %s", o->name, CBX__DESC_TEXT(o->d[0]));
 }
 
 RULE(along)
@@ -312,11 +309,10 @@ static size_t shorter(const cbx_array_desc *d) { return rows(d) < columns(d) ? r
 static cbx_status check_matrix(const operands *o, bool square, cbx_err *err)
 {
     const cbx_array_desc *d = o->d[0];
-    char buf[160];
 
-    if (d->ndim < 2) return cbx_fail(err, CBX_ESHAPE, "'%s' needs a matrix, not %s", o->name, text_of(d, buf));
+    if (d->ndim < 2) return cbx_fail(err, CBX_ESHAPE, "'%s' needs a matrix, not %s", o->name, CBX__DESC_TEXT(d));
     if (!square || rows(d) == columns(d)) return CBX_OK;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' needs square matrices, not %s", o->name, text_of(d, buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' needs square matrices, not %s", o->name, CBX__DESC_TEXT(d));
 }
 
 RULE(square)
@@ -414,10 +410,10 @@ RULE(svdvals)
 RULE(fft)
 {
     cbx_status st = rule_along(o, out, err);
-    char buf[160];
 
     if (st || out->shape[o->attrs->axis] > 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name, text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name,
+                    CBX__DESC_TEXT(o->d[0]));
 }
 
 RULE(rfft)

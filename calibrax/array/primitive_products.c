@@ -17,12 +17,11 @@ typedef cbx__shape_rule shape_rule;
 static cbx_status expect(const operands *o, size_t i, const char *what, int ndim, const size_t *shape, cbx_err *err)
 {
     cbx_array_desc wanted = { .dtype = o->d[i]->dtype };
-    char wants[160], has[160];
 
     set_shape(&wanted, ndim, shape);
     if (same_shape(o->d[i], &wanted)) return CBX_OK;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' expects %s %s, not %s", o->name, what, text_of(&wanted, wants),
-                    text_of(o->d[i], has));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' expects %s %s, not %s", o->name, what, CBX__DESC_TEXT(&wanted),
+                    CBX__DESC_TEXT(o->d[i]));
 }
 
 /* (b, m, k) by (b, k, n) is (b, m, n). */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "calibrax/array/internal.h"
 #include "calibrax/array/primitive.h"
 
 /** Operands of a call by descriptions. */
@@ -20,8 +21,6 @@ typedef struct cbx__operands {
 /** Writes rank and shape of each result, not its dtype; operand count and dtypes have been
  * checked. */
 typedef cbx_status (*cbx__shape_rule)(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
-
-static inline const char *text_of(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }
 
 static inline void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
 {
@@ -37,8 +36,7 @@ static inline bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
 /** CBX_ESHAPE of two operands. */
 static inline cbx_status differ(const cbx__operands *o, const cbx_array_desc *a, const cbx_array_desc *b, cbx_err *err)
 {
-    char ta[160], tb[160];
-    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, text_of(a, ta), text_of(b, tb));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, CBX__DESC_TEXT(a), CBX__DESC_TEXT(b));
 }
 
 #define CBX__PRODUCT_RULES(X)                                                                                          \

@@ -88,13 +88,13 @@ cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, c
 void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
 {
     cbx_err *err = cbx__ctx_sticky(ctx), earlier = *err;
-    char operand[160];
+    const char *operand;
     bool more = false;
 
     if (earlier.status == CBX_OK || earlier.status == CBX_ENOMEM) return;
     for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
         if (!in[i] || cbx_array_is_failed(in[i])) continue;
-        cbx_array_desc_text(&in[i]->desc, operand, sizeof operand);
+        operand = CBX__DESC_TEXT(&in[i]->desc);
         if (strstr(earlier.message, operand)) continue;
         cbx_fail(err, earlier.status, "%s%s %s", earlier.message, more ? " and" : ":", operand);
         more = true;

@@ -186,7 +186,6 @@ static cbx_status work_close(work *w)
 static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const derived *d = user;
-    char text[160];
     work w;
 
     (void)nin, (void)nout;
@@ -196,7 +195,7 @@ static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
         if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
             w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
                             "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->of.name,
-                            d->of.f->name, cbx_array_desc_text(y, text, sizeof text));
+                            d->of.f->name, CBX__DESC_TEXT(y));
         for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     }
     linearize(&w);
@@ -239,12 +238,9 @@ cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const siz
 static cbx_status like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
                              cbx_err *err)
 {
-    char is[160], must[160];
-
     if (cbx_array_desc_equal(&a->desc, d)) return CBX_OK;
     return cbx_fail(err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
-                    what, i, name, cbx_array_desc_text(&a->desc, is, sizeof is),
-                    cbx_array_desc_text(d, must, sizeof must));
+                    what, i, name, CBX__DESC_TEXT(&a->desc), CBX__DESC_TEXT(d));
 }
 
 static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
@@ -588,7 +584,6 @@ typedef struct batched {
 static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_array **moved, bool *mapped,
                     size_t *length)
 {
-    char a[160], b[160];
     size_t first = SIZE_MAX;
 
     for (size_t i = 0; i < v->of.f->nin; i++) {
@@ -599,17 +594,16 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
         if (!mapped[i]) continue;
         if (axis < -d->ndim || axis >= d->ndim)
             return cbx__refused(ctx, CBX_EINVAL, "'%s' maps axis %d of operand %zu, which is %s", v->of.name, axis, i,
-                                cbx_array_desc_text(d, a, sizeof a));
+                                CBX__DESC_TEXT(d));
         if (axis < 0) axis += d->ndim;
         if (first == SIZE_MAX) {
             first = i;
             *length = d->shape[axis];
         }
         if (d->shape[axis] != *length)
-            return cbx__refused(ctx, CBX_ESHAPE,
-                                "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long",
-                                v->of.name, v->axes[first], cbx_array_desc_text(&in[first]->desc, a, sizeof a),
-                                v->axes[i], cbx_array_desc_text(d, b, sizeof b));
+            return cbx__refused(
+                ctx, CBX_ESHAPE, "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long",
+                v->of.name, v->axes[first], CBX__DESC_TEXT(&in[first]->desc), v->axes[i], CBX__DESC_TEXT(d));
         moved[i] = cbx_moveaxis(ctx, in[i], axis, 0);
         if (cbx_array_is_failed(moved[i])) return false;
     }
@@ -619,7 +613,6 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
 static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r, bool mapped, size_t length)
 {
     const int axis = v->axes[v->of.f->nin + i];
-    char text[160];
 
     if (axis == CBX_NOT_MAPPED) {
         if (!mapped) return r;
@@ -629,7 +622,7 @@ static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *
     r = cbx__spread(ctx, r, mapped, length);
     if (cbx_array_is_failed(r) || (axis >= -r->desc.ndim && axis < r->desc.ndim)) return cbx_moveaxis(ctx, r, 0, axis);
     return cbx__refuse(ctx, CBX_EINVAL, "'%s' puts the batch on axis %d of result %zu, which is %s", v->of.name, axis,
-                       i, cbx_array_desc_text(&r->desc, text, sizeof text));
+                       i, CBX__DESC_TEXT(&r->desc));
 }
 
 static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)

@@ -8,15 +8,13 @@
 
 cbx_status cbx__boundary_check_made(const cbx_array *a, const char *verb, cbx_err *err)
 {
-    char text[160];
-
     if (cbx_array_is_failed(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s the result of a failed operation: close its scope to learn why",
                         verb);
     if (a->flags & CBX__DONATED) return cbx__array_present(verb, a, err);
     if (cbx_array_is_abstract(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s an abstract array of %s: it has no elements", verb,
-                        cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
+                        CBX__DESC_TEXT(cbx_array_get_desc(a)));
     return a->memory ? CBX_OK : cbx__array_here(verb, a, err);
 }
 

@@ -186,15 +186,12 @@ static cbx_status locate(const cbx_dl_tensor *t, const cbx_array_desc *d, ptrdif
 {
     uintptr_t first = (uintptr_t)t->data, end;
     size_t below = 0, above = 0;
-    char text[160];
 
-    if (!t->data)
-        return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor of %s has no data",
-                        cbx_array_desc_text(d, text, sizeof text));
+    if (!t->data) return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor of %s has no data", CBX__DESC_TEXT(d));
     if (!read_strides(t, d, strides, &below, &above) || __builtin_add_overflow(first, t->byte_offset, &first) ||
         first < below || __builtin_add_overflow(first, above, &end))
         return cbx_fail(err, CBX_EOVERFLOW, "the strides of a DLPack tensor of %s reach beyond memory",
-                        cbx_array_desc_text(d, text, sizeof text));
+                        CBX__DESC_TEXT(d));
     *out = (char *)first;
     return CBX_OK;
 }
@@ -282,7 +279,7 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
     cbx_array_desc d = { 0 };
     cbx_array *a = NULL;
     size_t count = 0;
-    char *data = NULL, text[160];
+    char *data = NULL;
     cbx_status st = read_desc(t, &d, &count, err);
 
     if (st) return st;
@@ -299,8 +296,7 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
     const bool usable = cbx__is_aligned(data, d.dtype) && tidy;
     if (!st && !usable && copy == CBX_DL_COPY_NEVER)
         st = cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor of %s is %s and must be copied: allow a copy",
-                      cbx_array_desc_text(&d, text, sizeof text),
-                      cbx__is_aligned(data, d.dtype) ? "not only zeros and ones" : "not aligned");
+                      CBX__DESC_TEXT(&d), cbx__is_aligned(data, d.dtype) ? "not only zeros and ones" : "not aligned");
     else if (!st && (!usable || copy == CBX_DL_COPY_ALWAYS))
         st = copy_borrowed(ctx, &a, usable, err);
     return CBX_FINISH(st, *out = a, cbx_array_free(a));

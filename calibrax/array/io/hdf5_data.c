@@ -462,7 +462,6 @@ cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc
 static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
     dataset d;
-    char text[160];
     cbx_array *dense = NULL;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
@@ -473,10 +472,10 @@ static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
     if (desc->ndim != d.info.desc.ndim)
         st = cbx_fail(err, CBX_ESHAPE,
                       "the rank of an array of %s differs from that of '%s' of '%s', which has %d axes",
-                      cbx_array_desc_text(desc, text, sizeof text), name, h->name, d.info.desc.ndim);
+                      CBX__DESC_TEXT(desc), name, h->name, d.info.desc.ndim);
     else if (desc->dtype != d.info.desc.dtype)
         st = cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is %s, an array of %s cannot be written to it: use astype", name,
-                      h->name, cbx_dtype_name(d.info.desc.dtype), cbx_array_desc_text(desc, text, sizeof text));
+                      h->name, cbx_dtype_name(d.info.desc.dtype), CBX__DESC_TEXT(desc));
     if (!st && slab) {
         cbx_h5_slab part = *slab;
         memcpy(part.count, desc->shape, sizeof(part.count));

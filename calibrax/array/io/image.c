@@ -34,14 +34,14 @@ static cbx_status check_opts(const cbx_image_opts *o, cbx_err *err)
 
 static cbx_status check_matrix(const cbx_array *a, cbx_err *err)
 {
-    char text[160];
     cbx_status st = cbx__boundary_check_data(a, "draw", err);
 
     if (st) return st;
-    cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text);
-    if (cbx_array_ndim(a) != 2) return cbx_fail(err, CBX_ESHAPE, "an image needs a matrix, not %s", text);
+    if (cbx_array_ndim(a) != 2)
+        return cbx_fail(err, CBX_ESHAPE, "an image needs a matrix, not %s", CBX__DESC_TEXT(&a->desc));
     if (cbx_array_dtype(a) == CBX_C64 || cbx_array_dtype(a) == CBX_C128)
-        return cbx_fail(err, CBX_EDTYPE, "an image needs real numbers, not %s: use its absolute value", text);
+        return cbx_fail(err, CBX_EDTYPE, "an image needs real numbers, not %s: use its absolute value",
+                        CBX__DESC_TEXT(&a->desc));
     return CBX_OK;
 }
 

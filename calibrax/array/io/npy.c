@@ -58,7 +58,6 @@ static void finish_elements(const cbx_npy_header *h, cbx_array *a)
 
 static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, cbx_err *err)
 {
-    char text[160];
     size_t count = 0;
     cbx_status st = cbx_array_desc_count(&h->desc, &count, err);
 
@@ -66,8 +65,7 @@ static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, 
     size_t bytes = count * cbx_dtype_size(h->desc.dtype);
     if (have < h->data_offset || have - h->data_offset < bytes)
         return cbx_fail(err, CBX_EFORMAT, "npy is truncated: %s needs %zu bytes after its header and has %zu",
-                        cbx_array_desc_text(&h->desc, text, sizeof(text)), bytes,
-                        have < h->data_offset ? 0 : have - h->data_offset);
+                        CBX__DESC_TEXT(&h->desc), bytes, have < h->data_offset ? 0 : have - h->data_offset);
     *out = bytes;
     return CBX_OK;
 }
@@ -172,7 +170,6 @@ static cbx_status copy_fd(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t 
 cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, uint64_t total, cbx_array **out,
                                 cbx_err *err)
 {
-    char text[160];
     cbx_array *a = NULL;
     cbx_npy_header h;
     size_t bytes = 0, got = 0, beyond = 0;
@@ -182,10 +179,10 @@ cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user
     if (!st) st = data_bytes(&h, (size_t)total, &bytes, err);
     if (!st && total != h.data_offset + bytes)
         st = cbx_fail(err, CBX_EFORMAT, "npy has %zu bytes after its %s", (size_t)total - h.data_offset - bytes,
-                      cbx_array_desc_text(&h.desc, text, sizeof(text)));
+                      CBX__DESC_TEXT(&h.desc));
     if (!st) st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
     if (!st) st = source(user, cbx_array_data_mut(a), bytes, &got, err);
-    if (!st) st = source(user, text, 1, &beyond, err);
+    if (!st) st = source(user, &(char){ 0 }, 1, &beyond, err);
     if (!st && (got < bytes || beyond))
         st = cbx_fail(err, CBX_EFORMAT, "npy does not have the declared length: %zu bytes of elements, and %s", got,
                       beyond ? "more after them" : "no more");

@@ -136,18 +136,18 @@ static void write_steps(job *j)
 
 static cbx_status check_pixels(const cbx_array *a, cbx_err *err)
 {
-    char text[160];
     cbx_status st = cbx__boundary_check_data(a, "draw", err);
 
     if (st) return st;
-    cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text);
     if (cbx_array_dtype(a) != CBX_U8 && cbx_array_dtype(a) != CBX_U16)
         return cbx_fail(err, CBX_EDTYPE,
-                        "pixels must be uint8 or uint16, not %s: cbx_image_colors maps numbers to colours", text);
+                        "pixels must be uint8 or uint16, not %s: cbx_image_colors maps numbers to colours",
+                        CBX__DESC_TEXT(&a->desc));
     if ((cbx_array_ndim(a) != 2 && cbx_array_ndim(a) != 3) || cbx_array_count(a) == 0 || channels_of(a) > 4 ||
         cbx_array_dim(a, 0) > PNG_UINT_31_MAX || cbx_array_dim(a, 1) > PNG_UINT_31_MAX)
         return cbx_fail(err, CBX_ESHAPE,
-                        "pixels must be (rows, columns) or (rows, columns, 1 to 4), and not empty, got %s", text);
+                        "pixels must be (rows, columns) or (rows, columns, 1 to 4), and not empty, got %s",
+                        CBX__DESC_TEXT(&a->desc));
     return CBX_OK;
 }
 

@@ -57,7 +57,6 @@ cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)
 cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err)
 {
     const int shift = to ? to->desc.ndim - (value ? value->desc.ndim : 0) : 0;
-    char ta[160], tb[160];
     cbx__strided op[2];
     cbx__loop loop;
 
@@ -72,9 +71,8 @@ cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value,
         const size_t n = value->desc.shape[i];
         const bool fits = i + shift >= 0 ? n == 1 || n == to->desc.shape[i + shift] : n == 1;
         if (!fits)
-            return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s",
-                            cbx_array_desc_text(&value->desc, ta, sizeof ta),
-                            cbx_array_desc_text(&to->desc, tb, sizeof tb));
+            return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s", CBX__DESC_TEXT(&value->desc),
+                            CBX__DESC_TEXT(&to->desc));
         if (n != 1) op[1].strides[i + shift] = value->strides[i] * (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
     }
     loop = cbx__move_loop(value->desc.dtype, to->desc.dtype);

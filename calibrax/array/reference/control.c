@@ -202,7 +202,6 @@ cbx_status cbx__ref_run_host_call(const cbx_call *call, cbx_array **out, cbx_err
     if (!s) return cbx_fail_nomem(err, "a function that reads values");
     cbx__trace *open = s->trace;
     cbx_err why = CBX_ERR_INIT; /* err may be the context's record, which a scope clears */
-    char is[160], must[160];
     cbx_status st;
 
     s->trace = NULL;
@@ -212,8 +211,7 @@ cbx_status cbx__ref_run_host_call(const cbx_call *call, cbx_array **out, cbx_err
     for (size_t i = 0; !st && i < call->nout; i++) {
         if (!cbx_array_desc_equal(&out[i]->desc, &call->results[i]))
             st = cbx_fail(err, CBX_ESHAPE, "result %zu of '%s' is %s, and was described as %s", i, f->name,
-                          cbx_array_desc_text(&out[i]->desc, is, sizeof is),
-                          cbx_array_desc_text(&call->results[i], must, sizeof must));
+                          CBX__DESC_TEXT(&out[i]->desc), CBX__DESC_TEXT(&call->results[i]));
         else
             st = cbx__array_bring(call->ctx, &out[i], err);
     }

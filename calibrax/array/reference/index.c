@@ -319,7 +319,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
     cbx_array *dense[2] = { NULL, NULL };
     const bool mask = where && where->desc.dtype == CBX_BOOL, one = value && value->count == 1;
     const ptrdiff_t size = to ? (ptrdiff_t)cbx__dtype_size(to->desc.dtype) : 0;
-    char element[16], ta[160], tb[160];
+    char element[16];
     blocks b = { .outer = 1, .inner = 1 };
     cbx__loop convert;
     cbx_status st = CBX_OK;
@@ -340,8 +340,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
                    memcmp(where->desc.shape, to->desc.shape, (size_t)to->desc.ndim * sizeof(size_t)) != 0
              : to->desc.ndim != 1 || (!one && value->count != where->count))
         return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s by that mask or index",
-                        cbx_array_desc_text(&value->desc, ta, sizeof ta),
-                        cbx_array_desc_text(&to->desc, tb, sizeof tb));
+                        CBX__DESC_TEXT(&value->desc), CBX__DESC_TEXT(&to->desc));
     convert = cbx__move_loop(value->desc.dtype, to->desc.dtype);
     if (!convert)
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",

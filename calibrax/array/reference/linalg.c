@@ -443,13 +443,12 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
 {
     const cbx_array_desc *a = &call->in[0]->desc, *last = &call->in[call->nin - 1]->desc;
     size_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1], k = last->shape[last->ndim - 1];
-    char text[160];
     cbx_dtype wide;
 
     if (call->nin == 1) k = m < n ? m : n;
     if (m > INT_MAX - 1 || n > INT_MAX - 1 || k > INT_MAX - 1)
         return cbx_fail(err, CBX_EOVERFLOW, "'%s' of %s: LAPACK counts rows and columns in 31 bits",
-                        cbx_prim_name(call->prim), cbx_array_desc_text(k == n ? a : last, text, sizeof text));
+                        cbx_prim_name(call->prim), CBX__DESC_TEXT(k == n ? a : last));
     j->call = call;
     wide = cbx__ref_wide(a->dtype);
     j->type = wide == CBX_C128;
