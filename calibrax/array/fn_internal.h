@@ -7,6 +7,12 @@
 #include "calibrax/array/fn.h"
 #include "calibrax/array/state.h"
 
+/** The head of a function's code (cbx_array_fn), which need not look at its counts and user data. */
+#define CBX__BODY(name)                                                                                                \
+    static cbx_status name(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,        \
+                           cbx_array **out, CBX__UNUSED void *user)
+#define CBX__UNUSED __attribute__((unused))
+
 /** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory
  * for its state. */
 cbx_status cbx__begin(cbx_ctx *ctx, cbx_err *err);

@@ -135,13 +135,13 @@
     X(RANDOM_GAMMA,     random,           GAMMA,                        random_gamma,     nonlinear,        each) \
     X(POLYGAMMA,        polygamma,        FUNCTION,                     polygamma,        nonlinear,        each) \
     X(RANDOM_GAMMA_GRAD, gamma_grad,      FUNCTION,                     random_gamma_grad, nonlinear,       each) \
-    X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, each) \
-    X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, each) \
-    X(SEMIRING_CONV_VJP, semiring_conv_vjp, WORK(derives_taps),          semiring_conv_vjp, semiring_conv_vjp, loop) \
-    X(SEMIRING_CONV_JVP, semiring_conv_jvp, WORK(derives_taps),          semiring_conv_jvp, semiring_conv_jvp, conv) \
+    X(SEMIRING_MATMUL_VJP, semiring_matmul_grad, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, each) \
+    X(SEMIRING_MATMUL_JVP, semiring_matmul_grad, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, each) \
+    X(SEMIRING_CONV_VJP, semiring_conv_grad, WORK(derives_taps),          semiring_conv_vjp, semiring_conv_vjp, loop) \
+    X(SEMIRING_CONV_JVP, semiring_conv_grad, WORK(derives_taps),          semiring_conv_jvp, semiring_conv_jvp, conv) \
     X(ELL_MATMUL,       ell_matmul,       WORK(folds_edges),            ell_matmul,       nonlinear,        ell) \
-    X(ELL_MATMUL_VJP,   ell_matmul_vjp,   WORK(derives_edges),          ell_matmul_vjp,   ell_matmul_vjp,   loop) \
-    X(ELL_MATMUL_JVP,   ell_matmul_jvp,   WORK(derives_edges),          ell_matmul_jvp,   ell_matmul_jvp,   ell) \
+    X(ELL_MATMUL_VJP,   ell_matmul_grad,  WORK(derives_edges),          ell_matmul_vjp,   ell_matmul_vjp,   loop) \
+    X(ELL_MATMUL_JVP,   ell_matmul_grad,  WORK(derives_edges),          ell_matmul_jvp,   ell_matmul_jvp,   ell) \
     X(ELL_SOFTMAX,      ell_softmax,      WORK(normalizes_edges),       ell_softmax,      nonlinear,        loop) \
     X(ELL_SOFTMAX_VJP,  ell_softmax_vjp,  EACH(4, 4),                   ell_softmax_vjp,  ell_softmax_vjp,  loop) \
     X(ELL_PACK,         ell_pack,         WORK(moves),                  linear,           ell_pack,         loop) \

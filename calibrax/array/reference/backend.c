@@ -8,33 +8,7 @@
 
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
-
-cbx_status cbx__dense_open(cbx__dense *m, const cbx_call *call, bool zeros, cbx_array **out, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    *m = (cbx__dense){ .call = call, .out = out };
-    memset(out, 0, call->nout * sizeof *out);
-    for (size_t i = 0; !st && i < call->nin; i++) {
-        st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
-        if (!st) m->p[i] = m->in[i]->data ? m->in[i]->data : "";
-    }
-    for (size_t i = 0; !st && i < call->nout; i++) {
-        st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);
-        if (!st && zeros) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
-    }
-    return st;
-}
-
-cbx_status cbx__dense_close(cbx__dense *m, cbx_status st)
-{
-    for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
-    if (st) cbx__arrays_free(m->call->nout, m->out);
-    return st;
-}
-
-/* loop over the operands and the result, which it makes. */
+/* loop over the operands and the result. */
 static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out, cbx_err *err)
 {
     const bool line = call->results->ndim == 1; /* a run with strides */
@@ -42,11 +16,8 @@ static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out
     char *p[CBX__OPERANDS_MAX];
     ptrdiff_t s[CBX__OPERANDS_MAX];
     cbx__strided op[CBX__OPERANDS_MAX];
-    cbx_status st;
 
     if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' is not implemented for its dtype", cbx_prim_name(call->prim));
-    st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st) return st;
     for (size_t i = 0; i < call->nin; i++) flags &= call->in[i]->flags;
     for (size_t i = 0; i <= call->nin; i++) {
         const cbx_array *a = i ? call->in[i - 1] : *out;
@@ -64,21 +35,39 @@ static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out
     return CBX_OK;
 }
 
-cbx_status cbx__ref_run_each(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(each)
 {
     const cbx_dtype t = call->in[call->nin - 1]->desc.dtype;
     const cbx__loops *loops = cbx__loops_get();
     return run_loop(call, call->nin == 1 ? loops->unary(call->prim, t) : loops->binary(call->prim, t), out, err);
 }
 
-cbx_status cbx__ref_run_cast(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(cast) { return run_loop(call, cbx__move_loop(call->in[0]->desc.dtype, call->attrs->dtype), out, err); }
+
+CBX__RUN(random) { return run_loop(call, cbx__ref_random(call->prim, call->results->dtype), out, err); }
+
+cbx_status cbx__ref_packed(cbx_ctx *ctx, const cbx_array *a, cbx_array **copy, const cbx_array **out, cbx_err *err)
 {
-    return run_loop(call, cbx__move_loop(call->in[0]->desc.dtype, call->attrs->dtype), out, err);
+    const cbx_status st = a->flags & CBX__CONTIGUOUS ? CBX_OK : cbx__array_dense(ctx, a, copy, err);
+
+    *out = *copy ? *copy : a;
+    return st;
 }
 
-cbx_status cbx__ref_run_random(const cbx_call *call, cbx_array **out, cbx_err *err)
+/* Of operands without gaps: copies where they have some. */
+static cbx_status run_dense(const cbx_call *call, cbx__ref_run run, cbx_array **out, cbx_err *err)
 {
-    return run_loop(call, cbx__ref_random(call->prim, call->results->dtype), out, err);
+    enum { OPERANDS = 6 };
+    cbx_array *copies[OPERANDS] = { NULL };
+    const cbx_array *in[OPERANDS];
+    cbx_call dense = *call;
+    cbx_status st = CBX_OK;
+
+    dense.in = in;
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_packed(call->ctx, call->in[i], &copies[i], &in[i], err);
+    if (!st) st = run(&dense, out, err);
+    cbx__arrays_free(call->nin, copies);
+    return st;
 }
 
 static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -88,9 +77,27 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
         CBX__RULES_MAP(ROW)
 #undef ROW
     };
+    /* clang-format off */
+    static const bool dense[CBX_PRIM_LIMIT] = {
+#define ROW(name) [CBX_PRIM_##name] = true,
+        ROW(TAKE) ROW(TAKE_ALONG) ROW(SEMIRING_CONV) ROW(SEMIRING_CONV_VJP) ROW(SEMIRING_CONV_JVP)
+        ROW(SEMIRING_MATMUL_VJP) ROW(SEMIRING_MATMUL_JVP) ROW(ELL_MATMUL) ROW(ELL_MATMUL_VJP) ROW(ELL_MATMUL_JVP)
+        ROW(ELL_SOFTMAX) ROW(ELL_SOFTMAX_VJP) ROW(ELL_PACK) ROW(ELL_EDGE) ROW(ELL_EDGE_VJP) ROW(ELL_EDGE_JVP)
+#undef ROW
+    };
+    /* clang-format on */
+    const cbx__ref_run run = runs[call->prim];
+    const cbx_prim_class kind = cbx_prim_get_info(call->prim)->kind;
+    size_t made = 0;
+    cbx_status st = CBX_OK;
 
     (void)self;
-    return runs[call->prim](call, out, err);
+    if (kind == CBX_CLASS_VIEW || kind == CBX_CLASS_CONTROL) return run(call, out, err);
+    for (; !st && made < call->nout; made += !st)
+        st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
+    if (!st) st = dense[call->prim] ? run_dense(call, run, out, err) : run(call, out, err);
+    if (st) cbx__arrays_free(made, out);
+    return st;
 }
 
 const cbx_backend cbx__reference_backend = {

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"
@@ -69,7 +68,7 @@ static cbx_status row_of(cbx_ctx *ctx, const cbx_array *x, size_t at, cbx_array 
     return cbx__array_view(ctx, x, &d, x->strides + 1, (ptrdiff_t)at * x->strides[0], out, err);
 }
 
-cbx_status cbx__ref_run_scan(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(scan)
 {
     const cbx__control *c = cbx__control_of(call->attrs);
     const size_t nconst = c->consts[0], first_x = nconst + c->ncarry;
@@ -118,7 +117,7 @@ static bool holds(const cbx_array *truth)
     return memcmp(bytes, zeros, cbx__dtype_size(truth->desc.dtype)) != 0;
 }
 
-cbx_status cbx__ref_run_while(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(while)
 {
     const cbx__control *c = cbx__control_of(call->attrs);
     const size_t ntest = c->consts[CBX__WHILE_TEST], nbody = c->consts[CBX__WHILE_BODY];
@@ -144,7 +143,7 @@ cbx_status cbx__ref_run_while(const cbx_call *call, cbx_array **out, cbx_err *er
     return st;
 }
 
-cbx_status cbx__ref_run_cond(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(cond)
 {
     const cbx__control *c = cbx__control_of(call->attrs);
     const int64_t index = *(const int64_t *)call->in[0]->data;
@@ -171,12 +170,12 @@ cbx_status cbx__ref_run_cond(const cbx_call *call, cbx_array **out, cbx_err *err
 }
 
 /* CUSTOM_... and CHECKPOINT: the function itself. */
-cbx_status cbx__ref_run_function(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(function)
 {
     return cbx__graph_eval(call->ctx, cbx__control_of(call->attrs)->graph[0], (cbx_array *const *)call->in, out, err);
 }
 
-cbx_status cbx__ref_run_checkpoint_map(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(checkpoint_map)
 {
     cbx__traced map = { 0 };
     cbx_status st = cbx__checkpoint_map(call->ctx, cbx__control_of(call->attrs), &map, err);
@@ -186,16 +185,15 @@ cbx_status cbx__ref_run_checkpoint_map(const cbx_call *call, cbx_array **out, cb
     return st;
 }
 
-cbx_status cbx__ref_run_custom_vjp_map(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(custom_vjp_map)
 {
-    (void)out;
     return cbx_fail(err, CBX_EUNSUPPORTED,
                     "'%s' has a 'custom_vjp', which gives reverse derivatives alone: its derivative cannot be called",
                     cbx__control_of(call->attrs)->graph[0]->name);
 }
 
 /* The function is called as outside of traces: what it does with data is not recorded. */
-cbx_status cbx__ref_run_host_call(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(host_call)
 {
     const cbx_fn *f = cbx__control_of(call->attrs)->rule[0];
     cbx__state *s = cbx__state_get(call->ctx);

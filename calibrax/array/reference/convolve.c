@@ -4,7 +4,6 @@
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/pool.h"
 
 _Static_assert(CBX_CONV_MAX_AXES == CBX__CONV_AXES, "the kernels slide along as many axes");
 
@@ -52,7 +51,7 @@ static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
     size_t last_space = 0;
     conv v = { .v = c, .rows = cbx__conv_rows(c), .row_bytes = cbx__conv_terms(c) * cbx_dtype_size(c->dtype) };
     size_t threads = (size_t)cbx__omp_threads();
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
     /* Enough rows that packing the kernel again for each block is little, few enough that they stay in a cache. */
@@ -69,11 +68,9 @@ static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
     v.lead = cbx__conv_windows_bytes(c, 1);
     v.windows = round_up(v.block * v.row_bytes, 64);
     v.own = v.lead + v.windows + round_up(v.space, 64);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), threads * v.own, &space, err);
-    if (st) return st;
-    blocks_run(&v, space.data, (int)threads);
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return CBX_OK;
+    if (!st) st = cbx__scratch_get(&space, threads * v.own, err);
+    if (!st) blocks_run(&v, space.data, (int)threads);
+    return st;
 }
 
 /* --- the others --- */
@@ -89,29 +86,24 @@ static bool is_product(const cbx__conv *v)
 static cbx_status by_product(cbx_ctx *ctx, const cbx__conv *v, cbx_err *err)
 {
     cbx_matmul p = product_of(v, cbx__conv_rows(v));
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
     p.threads = 0;
     st = cbx_matmul_workspace(&p, &p.workspace_bytes, err);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), p.workspace_bytes, &space, err);
-    if (st) return st;
+    if (!st) st = cbx__scratch_get(&space, p.workspace_bytes, err);
     p.workspace = space.data;
-    st = cbx_matmul_run(&p, err);
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return st;
+    return st ? st : cbx_matmul_run(&p, err);
 }
 
 static cbx_status in_place(cbx_ctx *ctx, cbx__conv *v, cbx_err *err)
 {
-    cbx_block space = { 0 };
-    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_workspace(v), &space, err);
+    CBX_SCOPED(cbx__scratch, space, ctx);
+    const cbx_status st = cbx__scratch_get(&space, cbx__conv_workspace(v), err);
 
-    if (st) return st;
     v->workspace = space.data;
-    cbx__conv_run(v);
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return CBX_OK;
+    if (!st) cbx__conv_run(v);
+    return st;
 }
 
 cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *a, const cbx_array *x, const cbx_array *w,
@@ -140,11 +132,7 @@ cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *a
     return by_blocks(ctx, &v, err);
 }
 
-cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(semiring_conv)
 {
-    cbx__dense m;
-    cbx_status st = cbx__dense_open(&m, call, false, out, err);
-
-    if (!st) st = cbx__ref_conv(call->ctx, cbx__algebra_of(call->attrs), call->attrs, m.in[0], m.in[1], out[0], err);
-    return cbx__dense_close(&m, st);
+    return cbx__ref_conv(call->ctx, cbx__algebra_of(call->attrs), call->attrs, call->in[0], call->in[1], out[0], err);
 }

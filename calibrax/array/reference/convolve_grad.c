@@ -8,7 +8,6 @@
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/pool.h"
 
 /* One derivative: dense operands; backward g, dx, dw, forward tx, tw, ty, the others NULL. */
 typedef struct derivative {
@@ -90,7 +89,7 @@ static cbx_status by_blocks(cbx_ctx *ctx, const derivative *d, cbx_err *err)
     cbx__grad q = {
         .semiring = d->v.semiring, .dtype = d->v.dtype, .m = all, .k = cbx__conv_terms(&d->v), .n = d->v.outs
     };
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     size_t bytes = 0;
     cbx_status st;
     workspace r;
@@ -98,7 +97,7 @@ static cbx_status by_blocks(cbx_ctx *ctx, const derivative *d, cbx_err *err)
     q.threads = cbx__semiring_grad_threads(&q);
     r = workspace_of(d, &q);
     for (int i = 0; i < PARTS; i++) bytes += round_up(r.bytes[i], 64);
-    st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &space, err);
+    st = cbx__scratch_get(&space, bytes, err);
     if (st) return st;
     r.at[0] = space.data;
     for (int i = 1; i < PARTS; i++) r.at[i] = r.at[i - 1] + round_up(r.bytes[i - 1], 64);
@@ -109,7 +108,6 @@ static cbx_status by_blocks(cbx_ctx *ctx, const derivative *d, cbx_err *err)
         q.a = r.at[WINDOWS], q.c = (const char *)d->v.y + first * q.n * cbx_dtype_size(q.dtype);
         (d->g ? block_backward : block_forward)(d, &q, &r, first);
     }
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
 
@@ -165,7 +163,7 @@ static cbx_status phase_backward(cbx_ctx *ctx, const derivative *d, const size_t
     cbx__conv q = *v;
     phase p[CBX__CONV_AXES];
     size_t rows = v->images, taps = 1, bytes[3];
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
     for (int i = 0; i < v->ndim; i++) {
@@ -179,7 +177,7 @@ static cbx_status phase_backward(cbx_ctx *ctx, const derivative *d, const size_t
     bytes[0] = round_up(taps * v->channels * v->outs * size, 64);
     bytes[1] = alone ? 0 : round_up(rows * v->channels * size, 64);
     bytes[2] = cbx__conv_workspace(&q);
-    st = cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &space, err);
+    st = cbx__scratch_get(&space, bytes[0] + bytes[1] + bytes[2], err);
     if (st) return st;
     /* The taps of a phase in falling order, each (outs, channels). */
     char *out = space.data;
@@ -200,7 +198,6 @@ static cbx_status phase_backward(cbx_ctx *ctx, const derivative *d, const size_t
     q.y = alone ? cbx_array_data_mut(d->dx) : (char *)space.data + bytes[0];
     cbx__conv_run(&q);
     if (!alone) spread(v, p, r, q.y, cbx_array_data_mut(d->dx));
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
 
@@ -228,14 +225,12 @@ static cbx_status vjp_x(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 static cbx_status vjp_w(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 {
     cbx__conv v = d->v;
-    cbx_block space = { 0 };
-    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &space, err);
+    CBX_SCOPED(cbx__scratch, space, ctx);
+    const cbx_status st = cbx__scratch_get(&space, cbx__conv_pull_workspace(&v), err);
 
-    if (st) return st;
     v.workspace = space.data;
-    cbx__conv_vjp(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return CBX_OK;
+    if (!st) cbx__conv_vjp(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
+    return st;
 }
 
 #define ALL_FINITE(T, name)                                                                                            \
@@ -265,8 +260,9 @@ static bool has_work(const cbx__conv *v) { return cbx__conv_rows(v) > 0 && cbx__
 enum { X, W, Y, MORE, OF_FILTER }; /* MORE: g, or the tangent of x */
 
 /* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
-static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_array *const *in, cbx_err *err)
+static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_err *err)
 {
+    const cbx_array *const *in = call->in;
     const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(d->v.dtype);
     cbx_array *more = NULL;
     cbx_status st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[MORE], in[W], d->ty, err);
@@ -281,39 +277,21 @@ static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cb
     return st;
 }
 
-/* Dense copies of the operands, results of zeros, and what fills them. */
-static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
+CBX__RUN(semiring_conv_grad)
 {
-    cbx__dense m;
-    cbx_array **const in = m.in;
-    derivative d = { 0 };
-    cbx_status st = cbx__dense_open(&m, call, true, out, err);
+    const bool forward = call->prim == CBX_PRIM_SEMIRING_CONV_JVP;
+    const cbx_array *const *in = call->in;
+    derivative d = { .v = cbx__ref_conv_of(cbx__algebra_of(call->attrs), call->attrs, in[X], in[W], in[Y]) };
+    cbx_status st;
 
-    if (!st) {
-        d.v = cbx__ref_conv_of(cbx__algebra_of(call->attrs), call->attrs, in[X], in[W], in[Y]);
-        if (forward)
-            d.tx = in[MORE], d.tw = in[OF_FILTER], d.ty = out[0];
-        else
-            d.g = in[MORE], d.dx = out[0], d.dw = out[1];
-    }
-    if (!st && has_work(&d.v)) {
-        if (forward && d.v.semiring->id == CBX_ALGEBRA_REAL) {
-            st = two_convolutions(call, &d, in, err);
-        } else if (forward || !is_direct(&d)) {
-            st = by_blocks(call->ctx, &d, err);
-        } else {
-            st = vjp_x(call->ctx, &d, err);
-            if (!st) st = vjp_w(call->ctx, &d, err);
-        }
-    }
-    return cbx__dense_close(&m, st);
-}
-
-cbx_status cbx__ref_run_semiring_conv_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return run(call, false, out, err);
-}
-cbx_status cbx__ref_run_semiring_conv_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return run(call, true, out, err);
+    cbx__ref_zero(call->nout, out);
+    if (forward)
+        d.tx = in[MORE], d.tw = in[OF_FILTER], d.ty = out[0];
+    else
+        d.g = in[MORE], d.dx = out[0], d.dw = out[1];
+    if (!has_work(&d.v)) return CBX_OK;
+    if (forward && d.v.semiring->id == CBX_ALGEBRA_REAL) return two_convolutions(call, &d, err);
+    if (forward || !is_direct(&d)) return by_blocks(call->ctx, &d, err);
+    st = vjp_x(call->ctx, &d, err);
+    return st ? st : vjp_w(call->ctx, &d, err);
 }

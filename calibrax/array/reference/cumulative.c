@@ -52,7 +52,7 @@ RUNNING(cummin_f64, double, f, s <= x || s != s ? s : x)
 RUNNING_COMPLEX(cumsum_c128, s[0] + re, s[1] + im)
 RUNNING_COMPLEX(cumprod_c128, s[0] * re - s[1] * im, s[0] * im + s[1] * re)
 
-cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(cumulative)
 {
     const cbx_array *a = call->in[0];
     cbx_dtype from = a->desc.dtype, to = call->results->dtype, wide = cbx__ref_wide(to);
@@ -71,11 +71,8 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];
     const bool direct = from == wide && to == wide; /* nothing to convert */
-    cbx_status st;
 
     assert(run && load);
-    st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st) return st;
     result = cbx__split_axes(*out, 1, &call->attrs->axis);
     dst = (*out)->data;
     for (size_t lane = 0; in.each > 0 && lane < a->count / in.each; lane++) {

@@ -217,64 +217,66 @@ static void each_row(const fold *s, void (*go)(const fold *s, size_t i))
 
 /* --- operations --- */
 
-/* Operands of a call by role, dense, and what each thread needs; the last operands (h, tangents) follow in their order. */
+/* Operands of a call by role, and what each thread needs; the last operands (h, tangents) follow in their order. */
 typedef struct memory {
-    cbx__dense dense;
+    const cbx_call *call;
     int role[OPERANDS]; /* of the first n operands */
     size_t n;
-    cbx_block scratch, first;
+    cbx__scratch scratch, first;
     fold s;
 } memory;
 
-static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, cbx_err *err)
+static void memory_init(memory *m, const cbx_call *call)
 {
+    *m = (memory){ .call = call };
+    cbx__scratch_init(&m->scratch, call->ctx);
+    cbx__scratch_init(&m->first, call->ctx);
+}
+
+static void memory_clear(memory *m)
+{
+    cbx__scratch_clear(&m->first);
+    cbx__scratch_clear(&m->scratch);
+}
+
+static cbx_status get_memory(memory *m, cbx_array **out, cbx_err *err)
+{
+    const cbx_call *call = m->call;
     fold *s = &m->s;
     const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
     cbx_status st;
 
-    *m = (memory){ 0 };
     *s = (fold){ .g = cbx__ell_of(call->attrs), .f = cbx__ell_edge_of(call->attrs), .s = cbx__algebra_of(call->attrs) };
     s->dtype = call->results->dtype;
     s->size = cbx_dtype_size(s->dtype);
     s->threads = (double)s->g->edges * (double)s->f->d_out < 1e5 ? 1 : cbx__omp_threads();
-    st = cbx__dense_open(&m->dense, call, true, out, err);
-    for (int r = 0; !st && r < OPERANDS; r++) {
+    cbx__ref_zero(call->nout, out);
+    for (int r = 0; r < OPERANDS; r++) {
         if (!(call->attrs->axis >> r & 1)) continue;
-        const cbx_array_desc *d = &m->dense.in[m->n]->desc;
-        s->x[r] = m->dense.p[m->n];
+        const cbx_array_desc *d = &call->in[m->n]->desc;
+        s->x[r] = cbx__ref_elements(call->in[m->n]);
         s->lanes[r] = d->shape[d->ndim - 1];
         m->role[m->n++] = r;
     }
-    if (st) return st;
     const cbx__messages how = messages_of(s);
     s->into.f32 = how == CBX__MESSAGES_ADD ? rows->add_f32 : how == CBX__MESSAGES_MIN ? rows->min_f32 : rows->max_f32;
     s->into.f64 = how == CBX__MESSAGES_ADD ? rows->add_f64 : how == CBX__MESSAGES_MIN ? rows->min_f64 : rows->max_f64;
     s->states_bytes = s->s->functions ? (s->f->d_out * s->s->functions->state_bytes + 63) / 64 * 64 : 0;
     /* Space for the states of a row of each thread, and for a message. */
-    st = cbx_pool_get(cbx_ctx_pool(call->ctx), (size_t)s->threads * (s->states_bytes + s->f->d_out * s->size) + 1,
-                      &m->scratch, err);
+    st = cbx__scratch_get(&m->scratch, (size_t)s->threads * (s->states_bytes + s->f->d_out * s->size) + 1, err);
     s->states = m->scratch.data;
     if (!st) s->message = s->states + (size_t)s->threads * s->states_bytes;
     return st;
 }
 
-static cbx_status close_memory(memory *m, cbx_status st)
+CBX__RUN(ell_edge)
 {
-    cbx_pool_put(cbx_ctx_pool(m->dense.call->ctx), m->first);
-    cbx_pool_put(cbx_ctx_pool(m->dense.call->ctx), m->scratch);
-    return cbx__dense_close(&m->dense, st);
-}
+    CBX_SCOPED(memory, m, call);
+    const cbx_status st = get_memory(&m, out, err);
 
-cbx_status cbx__ref_run_ell_edge(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    memory m;
-    const cbx_status st = open_memory(&m, call, out, err);
-
-    if (!st) {
-        m.s.out = out[0]->data;
-        each_row(&m.s, fold_row);
-    }
-    return close_memory(&m, st);
+    m.s.out = out[0]->data;
+    if (!st) each_row(&m.s, fold_row);
+    return st;
 }
 
 /* Of an optimum where each element comes from; the aggregation itself goes to a place of its own. */
@@ -284,7 +286,7 @@ static cbx_status find_first(memory *m, cbx_err *err)
     cbx_status st;
 
     if (messages_of(&m->s) == CBX__MESSAGES_ADD) return CBX_OK;
-    st = cbx_pool_get(cbx_ctx_pool(m->dense.call->ctx), n * (m->s.size + sizeof *m->s.first) + 1, &m->first, err);
+    st = cbx__scratch_get(&m->first, n * (m->s.size + sizeof *m->s.first) + 1, err);
     if (st) return st;
     m->s.out = m->first.data;
     m->s.first = (uint32_t *)(void *)(m->s.out + n * m->s.size);
@@ -292,39 +294,37 @@ static cbx_status find_first(memory *m, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx__ref_run_ell_edge_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(ell_edge_vjp)
 {
-    memory m;
-    cbx_status st = open_memory(&m, call, out, err);
+    CBX_SCOPED(memory, m, call);
+    cbx_status st = get_memory(&m, out, err);
 
     if (!st && !m.s.f->vjp)
         st = cbx_fail(err, CBX_EUNSUPPORTED,
                       "the functions of an edge of 'ell_edge' have no 'vjp', which reverse mode needs");
     if (!st) st = find_first(&m, err);
-    if (!st) {
-        const cbx__ell_rows cols = { .count = m.s.g->cols, .start = m.s.g->t_start };
-        const task t = { &m.s, vjp_col };
-        m.s.h = m.dense.p[m.n];
-        for (size_t i = 0; i < m.n; i++) m.s.d[m.role[i]] = out[m.role[i]]->data;
-        if (m.s.x[X_ROW] || m.s.x[ATTR]) each_row(&m.s, vjp_row);
-        cbx__ell_share(&cols, m.s.threads, some, &t);
-    }
-    return close_memory(&m, st);
+    if (st) return st;
+    const cbx__ell_rows cols = { .count = m.s.g->cols, .start = m.s.g->t_start };
+    const task t = { &m.s, vjp_col };
+    m.s.h = cbx__ref_elements(call->in[m.n]);
+    for (size_t i = 0; i < m.n; i++) m.s.d[m.role[i]] = out[m.role[i]]->data;
+    if (m.s.x[X_ROW] || m.s.x[ATTR]) each_row(&m.s, vjp_row);
+    cbx__ell_share(&cols, m.s.threads, some, &t);
+    return CBX_OK;
 }
 
-cbx_status cbx__ref_run_ell_edge_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(ell_edge_jvp)
 {
-    memory m;
-    cbx_status st = open_memory(&m, call, out, err);
+    CBX_SCOPED(memory, m, call);
+    cbx_status st = get_memory(&m, out, err);
 
     if (!st && !m.s.f->jvp)
         st = cbx_fail(err, CBX_EUNSUPPORTED,
                       "the functions of an edge of 'ell_edge' have no 'jvp', which forward mode needs");
     if (!st) st = find_first(&m, err);
-    if (!st) {
-        for (size_t i = 0; i < m.n; i++) m.s.t[m.role[i]] = m.dense.p[m.n + i];
-        m.s.t_out = out[0]->data;
-        each_row(&m.s, jvp_row);
-    }
-    return close_memory(&m, st);
+    if (st) return st;
+    for (size_t i = 0; i < m.n; i++) m.s.t[m.role[i]] = cbx__ref_elements(call->in[m.n + i]);
+    m.s.t_out = out[0]->data;
+    each_row(&m.s, jvp_row);
+    return CBX_OK;
 }

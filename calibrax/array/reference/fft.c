@@ -148,18 +148,17 @@ static void run_group(const lane *l, transform f, const side *from, const side *
 }
 
 /* Numbers of both buffers, then of the work, in one block. */
-static cbx_status get_scratch(const cbx_call *call, lane *l, side *from, side *to, size_t group, size_t own_work,
-                              cbx_block *block, cbx_err *err)
+static cbx_status get_scratch(lane *l, side *from, side *to, size_t group, size_t own_work, cbx__scratch *scratch,
+                              cbx_err *err)
 {
     const size_t in = from->direct ? 0 : (group * from->count * from->size + 63) / 64 * 64;
     const size_t out = to->direct ? 0 : (group * to->count * to->size + 63) / 64 * 64;
-    cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), in + out + (l->plan->work + own_work) * sizeof *l->work,
-                                 block, err);
+    cbx_status st = cbx__scratch_get(scratch, in + out + (l->plan->work + own_work) * sizeof *l->work, err);
 
     if (st) return st;
-    from->buffer = block->data;
-    to->buffer = (double *)(void *)((char *)block->data + in);
-    l->work = (cbx__cx *)(void *)((char *)block->data + in + out);
+    from->buffer = scratch->data;
+    to->buffer = (double *)(void *)((char *)scratch->data + in);
+    l->work = (cbx__cx *)(void *)((char *)scratch->data + in + out);
     return CBX_OK;
 }
 
@@ -194,26 +193,23 @@ static void run_lanes(const cbx_array *x, const cbx_array *r, int axis, const la
 
 static cbx_status each_lane(const cbx_call *call, lane *l, transform f, size_t own_work, cbx_array **out, cbx_err *err)
 {
-    const cbx_array *x = call->in[0];
+    const cbx_array *x = call->in[0], *r = *out;
     const int axis = call->attrs->axis;
-    cbx_array *r = NULL;
-    cbx_block scratch = { 0 };
+    CBX_SCOPED(cbx__scratch, scratch, call->ctx);
     side from, to;
     size_t group;
-    cbx_status st = cbx_array_create(call->ctx, call->results, &r, err);
+    cbx_status st;
 
-    if (st || r->count == 0) goto done;
+    if (r->count == 0) return CBX_OK;
     from = side_of(x, axis, true);
     to = side_of(r, axis, false);
     group = group_of(x, r, axis, &from, &to);
-    st = get_scratch(call, l, &from, &to, group, own_work, &scratch, err);
+    st = get_scratch(l, &from, &to, group, own_work, &scratch, err);
     if (!st) run_lanes(x, r, axis, l, f, &from, &to, group);
-done:
-    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return CBX_FINISH(st, *out = r, cbx_array_free(r));
+    return st;
 }
 
-cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(fft)
 {
     lane l = { .n = call->results->shape[call->attrs->axis],
                .inverse = call->attrs->mode,
@@ -233,12 +229,9 @@ static cbx_status run_real(const cbx_call *call, size_t n, transform even, trans
     return st ? st : each_lane(call, &l, halves ? even : odd, halves ? n / 2 : 2 * n, out, err);
 }
 
-cbx_status cbx__ref_run_rfft(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(rfft)
 {
     return run_real(call, call->in[0]->desc.shape[call->attrs->axis], real_even_lane, real_odd_lane, out, err);
 }
 
-cbx_status cbx__ref_run_irfft(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return run_real(call, call->attrs->shape[0], to_real_even_lane, to_real_odd_lane, out, err);
-}
+CBX__RUN(irfft) { return run_real(call, call->attrs->shape[0], to_real_even_lane, to_real_odd_lane, out, err); }

@@ -132,16 +132,15 @@ static double gamma_grad(int mode, double a, double x)
     return mode % 2 ? in_number(mode / 2, a, x) : in_shape(mode / 2, a, x);
 }
 
-cbx_status cbx__ref_run_gamma_grad(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(gamma_grad)
 {
     enum { PIECE = 512 };
     const cbx_array *a = call->in[0], *x = call->in[1];
     const bool is_f32 = x->desc.dtype == CBX_F32;
     const size_t size = cbx__dtype_size(x->desc.dtype);
     const int mode = call->attrs->mode;
-    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
 
-    for (size_t first = 0; !st && first < x->count; first += PIECE) {
+    for (size_t first = 0; first < x->count; first += PIECE) {
         const size_t n = x->count - first < PIECE ? x->count - first : PIECE;
         void *to = (char *)(*out)->data + first * size;
         float f[PIECE], *y = to;
@@ -151,5 +150,5 @@ cbx_status cbx__ref_run_gamma_grad(const cbx_call *call, cbx_array **out, cbx_er
         for (size_t i = 0; is_f32 && i < n; i++) y[i] = (float)gamma_grad(mode, (double)f[i], (double)y[i]);
         for (size_t i = 0; !is_f32 && i < n; i++) z[i] = gamma_grad(mode, d[i], z[i]);
     }
-    return st;
+    return CBX_OK;
 }

@@ -75,107 +75,67 @@ static void gather(size_t size, size_t n, char *to, const char *from, const int6
 
 static bool is_line(const blocks *b) { return b->outer == 1 && b->inner == 1; }
 
-/* In d[] the n first operands, copied where they have gaps, and indices (but for a line's) checked against the axis of the first. */
-static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, const cbx_array **d, cbx_err *err)
+static cbx_status gather_line(const cbx_call *call, blocks *b, cbx_array *r, cbx_err *err)
 {
+    const size_t size = cbx__dtype_size(r->desc.dtype), count = call->in[1]->count;
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < n; i++) {
-        cbx_array *copy = NULL; /* no reference to what has no gaps: it is an atomic operation */
-        if (!(call->in[i]->flags & CBX__CONTIGUOUS)) st = cbx__array_dense(call->ctx, call->in[i], &copy, err);
-        d[i] = copy ? copy : call->in[i];
-    }
-    if (!st && !is_line(b)) st = check_indices(cbx_prim_name(call->prim), b, d[1]->data, d[1]->count, err);
-    return st;
-}
-
-static void let_go(const cbx_call *call, size_t n, const cbx_array *const *d)
-{
-    for (size_t i = 0; i < n; i++)
-        if (d[i] != call->in[i]) cbx_array_free((cbx_array *)(uintptr_t)d[i]);
-}
-
-static cbx_status gather_line(const cbx_call *call, blocks *b, size_t size, const cbx_array *x, const cbx_array *index,
-                              cbx_array *r, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < index->count; i += PIECE) {
-        const int64_t *at = (const int64_t *)index->data + i;
-        size_t n = index->count - i < PIECE ? index->count - i : PIECE;
+    for (size_t i = 0; !st && i < count; i += PIECE) {
+        const int64_t *at = (const int64_t *)call->in[1]->data + i;
+        size_t n = count - i < PIECE ? count - i : PIECE;
         st = check_indices(cbx_prim_name(call->prim), b, at, n, err);
-        if (!st) gather(size, n, (char *)r->data + i * size, x->data, at, b->wrap, 1, 0);
+        if (!st) gather(size, n, (char *)r->data + i * size, call->in[0]->data, at, b->wrap, 1, 0);
     }
     return st;
 }
 
-cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(take)
 {
-    const cbx_array *d[2] = { NULL, NULL };
-    cbx_array *r = NULL;
+    const int64_t *index = call->in[1]->data;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    size_t size = cbx_dtype_size(call->results->dtype), run = b.inner * size;
+    const size_t n = call->in[1]->count, size = cbx_dtype_size(call->results->dtype), run = b.inner * size;
     cbx__loop copy = cbx__copy_loop(call->results->dtype);
-    cbx_status st = prepare(call, &b, 2, d, err);
+    char *to = (*out)->data;
+    cbx_status st;
 
-    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
-    if (!st && is_line(&b)) {
-        st = gather_line(call, &b, size, d[0], d[1], r, err);
-    } else if (!st) {
-        const int64_t *index = d[1]->data;
-        char *to = r->data;
-        for (size_t o = 0; r->count && o < b.outer; o++) {
-            char *from = (char *)d[0]->data + o * b.length * run;
-            if (b.inner == 1 || is_short(run)) {
-                gather(run, d[1]->count, to, from, index, b.wrap, 1, 0);
-                to += d[1]->count * run;
-                continue;
-            }
-            for (size_t j = 0; j < d[1]->count; j++, to += run) {
-                char *here = from + place(index[j], b.wrap) * run;
-                cbx__move(copy, b.inner, to, (ptrdiff_t)size, here, (ptrdiff_t)size);
-            }
+    if (is_line(&b)) return gather_line(call, &b, *out, err);
+    st = check_indices(cbx_prim_name(call->prim), &b, index, n, err);
+    for (size_t o = 0; !st && (*out)->count && o < b.outer; o++) {
+        char *from = (char *)call->in[0]->data + o * b.length * run;
+        if (b.inner == 1 || is_short(run)) {
+            gather(run, n, to, from, index, b.wrap, 1, 0);
+            to += n * run;
+            continue;
+        }
+        for (size_t j = 0; j < n; j++, to += run) {
+            char *here = from + place(index[j], b.wrap) * run;
+            cbx__move(copy, b.inner, to, (ptrdiff_t)size, here, (ptrdiff_t)size);
         }
     }
-    if (st)
-        cbx_array_free(r);
-    else
-        *out = r;
-    let_go(call, 2, d);
     return st;
 }
 
-cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(take_along)
 {
-    const cbx_array *d[2] = { NULL, NULL };
-    cbx_array *r = NULL;
+    const int64_t *index = call->in[1]->data;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    size_t size = cbx_dtype_size(call->results->dtype), m = call->results->shape[call->attrs->axis];
-    cbx_status st = prepare(call, &b, 2, d, err);
+    const size_t size = cbx_dtype_size(call->results->dtype), m = call->results->shape[call->attrs->axis];
+    char *to = (*out)->data;
+    cbx_status st;
 
-    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
-    if (!st && is_line(&b)) {
-        st = gather_line(call, &b, size, d[0], d[1], r, err);
-    } else if (!st) {
-        const int64_t *index = d[1]->data;
-        char *to = r->data;
-        for (size_t o = 0; r->count && o < b.outer; o++) {
-            const char *from = (const char *)d[0]->data + o * b.length * b.inner * size;
-            if (b.inner == 1) { /* the long way is along the axis */
-                gather(size, m, to, from, index, b.wrap, 1, 0);
-                to += m * size;
-                index += m;
-                continue;
-            }
-            for (size_t j = 0; j < m; j++, to += b.inner * size, index += b.inner)
-                gather(size, b.inner, to, from, index, b.wrap, b.inner, 1);
+    if (is_line(&b)) return gather_line(call, &b, *out, err);
+    st = check_indices(cbx_prim_name(call->prim), &b, index, call->in[1]->count, err);
+    for (size_t o = 0; !st && (*out)->count && o < b.outer; o++) {
+        const char *from = (const char *)call->in[0]->data + o * b.length * b.inner * size;
+        if (b.inner == 1) { /* the long way is along the axis */
+            gather(size, m, to, from, index, b.wrap, 1, 0);
+            to += m * size;
+            index += m;
+            continue;
         }
+        for (size_t j = 0; j < m; j++, to += b.inner * size, index += b.inner)
+            gather(size, b.inner, to, from, index, b.wrap, b.inner, 1);
     }
-    if (st)
-        cbx_array_free(r);
-    else
-        *out = r;
-    let_go(call, 2, d);
     return st;
 }
 
@@ -278,39 +238,27 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
     }
 }
 
-static cbx_status scatter_all(const cbx_call *call, blocks *b, const cbx_array *const d[3], ptrdiff_t step,
-                              cbx_array *r, cbx_err *err)
+CBX__RUN(scatter)
 {
-    size_t piece = is_line(b) ? PIECE : d[1]->count, size = cbx_dtype_size(call->results->dtype);
-    cbx_status st = CBX_OK;
-
-    cbx__array_pack(d[0], 0, d[0]->count, r->data);
-    for (size_t i = 0; !st && i < d[1]->count && d[2]->count; i += piece) {
-        const int64_t *at = (const int64_t *)d[1]->data + i;
-        size_t n = d[1]->count - i < piece ? d[1]->count - i : piece;
-        if (is_line(b)) st = check_indices("scatter", b, at, n, err);
-        if (!st) scatter_rows(call, b, n, at, (const char *)d[2]->data + (ptrdiff_t)(i * size) * step, step, r);
-    }
-    return st;
-}
-
-cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    const cbx_array *d[3] = { NULL, NULL, call->in[2] };
-    cbx_array *r = NULL;
+    cbx_array *copies[2] = { NULL, NULL };
+    const cbx_array *index, *from = call->in[2];
+    const size_t size = cbx_dtype_size(call->results->dtype);
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    const bool shared = is_one_element(call->in[2]), /* one update for all places needs no copy of them */
-        line = is_line(&b) && call->in[2]->desc.ndim == 1 && find_scatter(call->attrs->mode, call->results->dtype);
-    const ptrdiff_t step = shared ? 0 : line ? call->in[2]->strides[0] : 1;
-    cbx_status st = prepare(call, &b, shared || line ? 2 : 3, d, err);
+    const bool shared = is_one_element(from), /* one update for all places needs no copy of them */
+        line = is_line(&b) && from->desc.ndim == 1 && find_scatter(call->attrs->mode, call->results->dtype);
+    const ptrdiff_t step = shared ? 0 : line ? from->strides[0] : 1;
+    cbx_status st = cbx__ref_packed(call->ctx, call->in[1], &copies[0], &index, err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
-    if (!st) st = scatter_all(call, &b, d, step, r, err);
-    if (st)
-        cbx_array_free(r);
-    else
-        *out = r;
-    let_go(call, 3, d);
+    if (!st && !shared && !line) st = cbx__ref_packed(call->ctx, from, &copies[1], &from, err);
+    if (!st && !is_line(&b)) st = check_indices("scatter", &b, index->data, index->count, err);
+    if (!st) cbx__array_pack(call->in[0], 0, call->in[0]->count, (*out)->data);
+    for (size_t i = 0, n; !st && i < index->count && from->count; i += n) {
+        const int64_t *at = (const int64_t *)index->data + i;
+        n = is_line(&b) && index->count - i > PIECE ? PIECE : index->count - i;
+        if (is_line(&b)) st = check_indices("scatter", &b, at, n, err);
+        if (!st) scatter_rows(call, &b, n, at, (const char *)from->data + (ptrdiff_t)(i * size) * step, step, *out);
+    }
+    cbx__arrays_free(2, copies);
     return st;
 }
 
@@ -387,19 +335,16 @@ static size_t true_places(const bool *hit, size_t n, size_t first, size_t *at)
 }
 
 /* Row-major places of true elements, a row of the result for each axis; columns beyond them hold the fill. */
-cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(nonzero)
 {
     enum { RUN = 512 };
     const cbx_array *x = call->in[0];
     size_t columns = call->results->shape[1], found = 0, at[RUN];
     cbx__strided v = cbx__ref_strided(x);
     bool buf[RUN];
-    int64_t *to;
+    int64_t *to = (*out)->data;
     cbx__stream s;
-    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
 
-    if (st) return st;
-    to = (*out)->data;
     cbx__stream_init(&s, x->desc.ndim, x->desc.shape, v.strides, x->desc.dtype, CBX_BOOL);
     cbx__stream_start(&s, x->data);
     for (size_t i = 0; i < x->count && found < columns; i += RUN) {

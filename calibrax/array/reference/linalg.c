@@ -246,11 +246,10 @@ static cbx_status one_solve(job *j, cbx_err *err)
 }
 
 /* A singular matrix has factors, too. */
-static cbx_status one_lu(job *j, cbx_err *err)
+static cbx_status one_lu(job *j, CBX__UNUSED cbx_err *err)
 {
     int info = 0, *pivot = (int *)j->part[2];
 
-    (void)err;
     load(j, 0, j->n, j->n, ALL, j->part[0]);
     j->lapack->getrf[j->type](&j->n, &j->n, j->part[0], &j->n, pivot, &info);
     store(j, j->part[0], j->n, j->n, j->n, ALL, j->result[0]);
@@ -278,13 +277,12 @@ static void plan_qr(job *j, size_t want[PARTS])
     want[2] = (size_t)j->lwork * j->size;
 }
 
-static cbx_status one_qr(job *j, cbx_err *err)
+static cbx_status one_qr(job *j, CBX__UNUSED cbx_err *err)
 {
     int q = q_columns(j), info;
     double *a = j->part[0];
     bool finite;
 
-    (void)err;
     if (j->k == 0) {
         if (q) put_identity(j, j->result[0], q);
         return CBX_OK;
@@ -434,11 +432,6 @@ static cbx_status one_svd(job *j, cbx_err *err)
 
 /* ---- the walk over the matrices of a stack ---- */
 
-static cbx__loop convert(cbx_dtype from, cbx_dtype to)
-{
-    return from == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(from, to);
-}
-
 static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
 {
     const cbx_array_desc *a = &call->in[0]->desc, *last = &call->in[call->nin - 1]->desc;
@@ -454,9 +447,9 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
     j->type = wide == CBX_C128;
     j->size = cbx_dtype_size(wide);
     j->out_size = cbx_dtype_size(a->dtype);
-    j->load = convert(a->dtype, wide);
-    j->store = convert(wide, a->dtype);
-    j->store_real = convert(CBX_F64, a->dtype == CBX_F32 || a->dtype == CBX_C64 ? CBX_F32 : CBX_F64);
+    j->load = cbx__move_loop(a->dtype, wide);
+    j->store = cbx__move_loop(wide, a->dtype);
+    j->store_real = cbx__move_loop(CBX_F64, a->dtype == CBX_F32 || a->dtype == CBX_C64 ? CBX_F32 : CBX_F64);
     j->m = (int)m;
     j->n = (int)n;
     j->k = (int)k;
@@ -465,14 +458,14 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
     return cbx__lapack_get(call->ctx, &j->lapack, err);
 }
 
-static cbx_status get_scratch(job *j, const method *how, cbx_block *scratch, cbx_err *err)
+static cbx_status get_scratch(job *j, const method *how, cbx__scratch *scratch, cbx_err *err)
 {
     size_t want[PARTS] = { 0 }, total = 0;
     cbx_status st;
 
     how->plan(j, want);
     for (int i = 0; i < PARTS; i++) total += (want[i] + ALIGN - 1) / ALIGN * ALIGN;
-    st = cbx_pool_get(cbx_ctx_pool(j->call->ctx), total, scratch, err);
+    st = cbx__scratch_get(scratch, total, err);
     if (st) return st;
     total = 0;
     for (int i = 0; i < PARTS; i++) {
@@ -486,20 +479,16 @@ static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array
 {
     const int lead = call->in[0]->desc.ndim - 2;
     cbx__strided op[2] = { { 0 } };
-    cbx_array *r[RESULTS] = { NULL };
-    cbx_block scratch = { 0 };
+    CBX_SCOPED(cbx__scratch, scratch, call->ctx);
     size_t elements_out = 0;
     job j = { 0 };
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
-    for (size_t i = 0; !st && i < call->nout; i++) {
-        st = cbx_array_create(call->ctx, &call->results[i], &r[i], err);
-        if (!st) elements_out += r[i]->count;
-    }
-    if (st || elements_out == 0) goto done;
+    for (size_t i = 0; i < call->nout; i++) elements_out += out[i]->count;
+    if (elements_out == 0) return CBX_OK;
     st = describe(&j, call, err);
     if (!st) st = get_scratch(&j, how, &scratch, err);
-    if (st) goto done;
+    if (st) return st;
     for (size_t i = 0; i < call->nin; i++) {
         op[i] = cbx__ref_strided(call->in[i]);
         j.step[i] = &op[i].strides[lead];
@@ -507,25 +496,14 @@ static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array
     cbx__places_init(&j.at, lead, call->in[0]->desc.shape, -1, call->nin, op);
     for (j.number = 0; !st && j.number < j.count; j.number++, cbx__places_next(&j.at)) {
         for (size_t i = 0; i < call->nout; i++)
-            j.result[i] = (char *)r[i]->data + j.number * (cbx_array_bytes(r[i]) / j.count);
+            j.result[i] = (char *)out[i]->data + j.number * (cbx_array_bytes(out[i]) / j.count);
         st = how->one(&j, err);
-    }
-done:
-    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    for (size_t i = 0; i < call->nout; i++) {
-        if (!st)
-            out[i] = r[i];
-        else
-            cbx_array_free(r[i]);
     }
     return st;
 }
 
 #define RUN(name, plan_, one_)                                                                                         \
-    cbx_status cbx__ref_run_##name(const cbx_call *call, cbx_array **out, cbx_err *err)                                \
-    {                                                                                                                  \
-        return each_matrix(call, &(const method){ plan_, one_ }, out, err);                                            \
-    }
+    CBX__RUN(name) { return each_matrix(call, &(const method){ plan_, one_ }, out, err); }
 RUN(cholesky, plan_matrix, one_cholesky)
 RUN(triangular_solve, plan_solve, one_triangular_solve)
 RUN(solve, plan_solve, one_solve)

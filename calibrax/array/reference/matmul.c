@@ -187,7 +187,7 @@ static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, c
     }
 }
 
-cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(matmul)
 {
     const cbx_array *a = call->in[0], *b = call->in[1];
     cbx_dtype t = a->desc.dtype, wide = cbx__ref_wide(t);
@@ -196,15 +196,12 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     const bool by_columns = p.n < 4 && p.k > p.n && wide != CBX_C128;
     const bool there = t == p.dtype && b->strides[2] == 1; /* rows of B are multiplied where they lie */
     const size_t line = (by_columns ? p.k : p.n) * p.wide_size, second = by_columns ? line : there ? 0 : p.k * line;
-    cbx_block scratch = { 0 };
-    cbx_status st;
 
     if (wide == CBX_F64 && !by_columns)
-        return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->results, out,
-                                       err);
-    st = cbx_pool_get(cbx_ctx_pool(call->ctx), line + second, &scratch, err);
-    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st || (*out)->count == 0) goto done;
+        return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, *out, err);
+    CBX_SCOPED(cbx__scratch, scratch, call->ctx);
+    const cbx_status st = cbx__scratch_get(&scratch, line + second, err);
+    if (st || (*out)->count == 0) return st;
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
@@ -217,7 +214,5 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
         (by_columns ? one_matrix_by_columns : one_matrix)(
             &p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
             p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, second ? (char *)scratch.data + line : NULL);
-done:
-    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return st;
+    return CBX_OK;
 }

@@ -3,21 +3,18 @@
 
 #include "calibrax/array/reference/reference.h"
 
-cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(full)
 {
     const cbx_array_desc *d = call->results;
     const cbx_dtype from = call->attrs->value.dtype;
     static const char zeros[16] = { 0 };
     char element[16] = { 0 };
-    cbx_status st;
 
     if (from != CBX_BOOL && from != CBX_I64 && from != CBX_U64 && from != CBX_F64 && from != CBX_C128)
         return cbx_fail(err, CBX_EINVAL, "a scalar is bool, int64, uint64, float64 or complex128, not %s",
                         cbx_dtype_name(from));
     if (from == CBX_C128 && d->dtype != CBX_C64 && d->dtype != CBX_C128)
         return cbx_fail(err, CBX_EDTYPE, "'full' does not drop the imaginary part for %s", cbx_dtype_name(d->dtype));
-    st = cbx_array_create(call->ctx, d, out, err);
-    if (st) return st;
     cbx__ref_store_scalar(&call->attrs->value, d->dtype, element);
     if (memcmp(element, zeros, sizeof element) == 0 && (*out)->count)
         memset((*out)->data, 0, cbx_array_bytes(*out));
@@ -27,46 +24,35 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
     return CBX_OK;
 }
 
-cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(iota)
 {
     const cbx_array_desc *d = call->results;
     size_t length = d->shape[call->attrs->axis];
     cbx_array_desc line = { CBX_I64, 1, { length } };
-    cbx_array *count = NULL;
+    const bool there = d->ndim == 1 && d->dtype == CBX_I64;
+    cbx_array *count = *out;
     cbx__strided op[2];
-    cbx_status st;
+    cbx_status st = there ? CBX_OK : cbx_array_create(call->ctx, &line, &count, err);
 
-    if (d->ndim == 1 && d->dtype == CBX_I64) {
-        st = cbx_array_create(call->ctx, d, out, err);
-        for (size_t i = 0; !st && i < length; i++) ((int64_t *)(*out)->data)[i] = (int64_t)i;
-        return st;
-    }
-    st = cbx_array_create(call->ctx, &line, &count, err);
-    if (st) return st;
-    for (size_t i = 0; i < length; i++) ((int64_t *)count->data)[i] = (int64_t)i;
-    st = cbx_array_create(call->ctx, d, out, err);
-    if (!st) {
-        op[0] = cbx__ref_strided(*out);
-        op[1] = (cbx__strided){ .data = count->data };
-        op[1].strides[call->attrs->axis] = sizeof(int64_t);
-        cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__move_loop(CBX_I64, d->dtype));
-    }
+    for (size_t i = 0; !st && i < length; i++) ((int64_t *)count->data)[i] = (int64_t)i;
+    if (st || there) return st;
+    op[0] = cbx__ref_strided(*out);
+    op[1] = (cbx__strided){ .data = count->data };
+    op[1].strides[call->attrs->axis] = sizeof(int64_t);
+    cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__move_loop(CBX_I64, d->dtype));
     cbx_array_free(count);
-    return st;
+    return CBX_OK;
 }
 
-cbx_status cbx__ref_run_copy(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(copy)
 {
-    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
-
-    if (!st) cbx__array_pack(call->in[0], 0, call->in[0]->count, (*out)->data);
-    return st;
+    cbx__array_pack(call->in[0], 0, call->in[0]->count, (*out)->data);
+    return CBX_OK;
 }
 
 /* The operand is the result. */
-cbx_status cbx__ref_run_same(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(same)
 {
-    (void)err;
     *out = cbx_array_ref(call->in[0]);
     return CBX_OK;
 }
@@ -109,18 +95,20 @@ static bool view_strides(const cbx_array *a, const cbx_array_desc *to, ptrdiff_t
     return true;
 }
 
-cbx_status cbx__ref_run_reshape(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(reshape)
 {
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK];
+    cbx_status st;
 
     if (a->flags & CBX__CONTIGUOUS) return cbx__array_view(call->ctx, a, call->results, NULL, 0, out, err);
     if (view_strides(a, call->results, strides))
         return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
-    return cbx__ref_run_copy(call, out, err);
+    st = cbx_array_create(call->ctx, call->results, out, err);
+    return st ? st : cbx__ref_run_copy(call, out, err);
 }
 
-cbx_status cbx__ref_run_transpose(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(transpose)
 {
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK];
@@ -129,7 +117,7 @@ cbx_status cbx__ref_run_transpose(const cbx_call *call, cbx_array **out, cbx_err
     return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
 }
 
-cbx_status cbx__ref_run_broadcast(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(broadcast)
 {
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
@@ -140,7 +128,7 @@ cbx_status cbx__ref_run_broadcast(const cbx_call *call, cbx_array **out, cbx_err
     return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
 }
 
-cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(slice)
 {
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK], offset = 0;
@@ -159,7 +147,7 @@ static void assign(const cbx__strided *to, const cbx_array *a)
     cbx__ref_walk(a->desc.ndim, a->desc.shape, 2, op, cbx__copy_loop(a->desc.dtype));
 }
 
-cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(pad)
 {
     const cbx_array *a = call->in[0];
     cbx_status st = cbx__ref_run_full(call, out, err);
@@ -172,14 +160,12 @@ cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx__ref_run_concat(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(concat)
 {
     int axis = call->attrs->axis;
-    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
-    cbx__strided to;
+    cbx__strided to = cbx__ref_strided(*out);
 
-    if (st || (*out)->count == 0) return st;
-    to = cbx__ref_strided(*out);
+    if ((*out)->count == 0) return CBX_OK;
     for (size_t i = 0; i < call->nin; i++) {
         assign(&to, call->in[i]);
         to.data += to.strides[axis] * (ptrdiff_t)call->in[i]->desc.shape[axis];

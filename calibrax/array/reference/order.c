@@ -166,7 +166,7 @@ static void rank_lane(const cbx__sort *k, const cbx_call *call, const lane *l, u
     store_lane(l, call->results->dtype, m, found);
 }
 
-cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(sort)
 {
     const cbx_array *x = call->in[0];
     const cbx__sort *k = cbx__sort_get(cbx_isa_best());
@@ -177,14 +177,14 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
                                  : (call->prim == CBX_PRIM_ARGSORT ? 2 : 1) * n + k->work(n);
     cbx__strided op[2];
     cbx__places at;
-    cbx_block scratch = { 0 };
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx__scratch, scratch, call->ctx);
+    cbx_status st;
 
     if (n > SIZE_MAX / (3 * sizeof(uint64_t)))
         return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
-    if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), words * sizeof(uint64_t), &scratch, err);
-    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st || x->count == 0) goto done;
+    if (x->count == 0) return CBX_OK;
+    st = cbx__scratch_get(&scratch, words * sizeof(uint64_t), err);
+    if (st) return st;
     op[0] = cbx__ref_strided(x);
     op[1] = cbx__ref_strided(*out);
     cbx__places_init(&at, x->desc.ndim, x->desc.shape, axis, 2, op);
@@ -201,37 +201,31 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
         else
             rank_lane(k, call, &l, scratch.data);
     }
-done:
-    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return st;
+    return CBX_OK;
 }
 
-cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(searchsorted)
 {
     const cbx_array *edges = call->in[0], *x = call->in[1];
     cbx_dtype t = edges->desc.dtype, wide = cbx__ref_wide(t);
-    cbx_block scratch = { 0 };
     cbx__strided e = cbx__ref_strided(edges), v = cbx__ref_strided(x);
     cbx__search search = cbx__search_get(cbx_isa_best());
     cbx__stream s;
-    int64_t *to;
-    cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), (edges->count + 1) * sizeof(uint64_t), &scratch, err);
+    int64_t *to = (*out)->data;
+    CBX_SCOPED(cbx__scratch, scratch, call->ctx);
+    const cbx_status st = cbx__scratch_get(&scratch, (edges->count + 1) * sizeof(uint64_t), err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st) goto done;
+    if (st) return st;
     cbx__stream_init(&s, 1, edges->desc.shape, e.strides, t, wide);
     cbx__stream_start(&s, edges->data);
     if (edges->count) cbx__ref_keys(wide, edges->count, cbx__stream_next(&s, edges->count, scratch.data), scratch.data);
     cbx__stream_init(&s, x->desc.ndim, x->desc.shape, v.strides, t, wide);
     cbx__stream_start(&s, x->data);
-    to = (*out)->data;
     for (size_t i = 0; i < x->count; i += RUN) {
         uint64_t keys[RUN];
         size_t n = x->count - i < RUN ? x->count - i : RUN;
         cbx__ref_keys(wide, n, cbx__stream_next(&s, n, keys), keys);
         search(scratch.data, edges->count, keys, n, call->attrs->mode != 0, to + i);
     }
-done:
-    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return st;
+    return CBX_OK;
 }

@@ -53,13 +53,12 @@ double cbx__ref_polygamma(int n, double x)
     return sum + series(n, x);
 }
 
-cbx_status cbx__ref_run_polygamma(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(polygamma)
 {
     enum { PIECE = 512 };
     const cbx_array *x = call->in[0];
-    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
 
-    for (size_t first = 0; !st && first < x->count; first += PIECE) {
+    for (size_t first = 0; first < x->count; first += PIECE) {
         const size_t n = x->count - first < PIECE ? x->count - first : PIECE;
         if (x->desc.dtype == CBX_F32) {
             float *y = (float *)(*out)->data + first;
@@ -71,5 +70,5 @@ cbx_status cbx__ref_run_polygamma(const cbx_call *call, cbx_array **out, cbx_err
             for (size_t i = 0; i < n; i++) y[i] = cbx__ref_polygamma(call->attrs->mode, y[i]);
         }
     }
-    return st;
+    return CBX_OK;
 }

@@ -312,7 +312,7 @@ const char *cbx__split_advance(const cbx__split *s, int n, size_t *index, const 
     return at;
 }
 
-cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(reduce)
 {
     const cbx_array *a = call->in[0];
     cbx_dtype from = a->desc.dtype, to = call->results->dtype;
@@ -329,12 +329,9 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
                  (wide == CBX_I64 || wide == CBX_U64);
     cbx__loop store = cbx__move_loop(given, to);
     cbx__stream s;
-    cbx_status st;
 
     if (!narrow) reduce = find_reducer(call, wide);
     assert(reduce); /* the wall let no other dtype through */
-    st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st) return st;
     if (cbx__ref_reduce_columns(call, *out, wide, store, NULL)) return CBX_OK;
     if (bytes) reduce = sum_u8;
     cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, from, bytes || narrow ? from : wide);
@@ -348,7 +345,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     return CBX_OK;
 }
 
-cbx_status cbx__ref_run_squares(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(squares)
 {
     const cbx_array *a = call->in[0];
     cbx_array *dense = NULL;
@@ -359,19 +356,16 @@ cbx_status cbx__ref_run_squares(const cbx_call *call, cbx_array **out, cbx_err *
     cbx__stream s;
     cbx_status st = cbx__array_dense(call->ctx, call->in[1], &dense, err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
-    if (st) goto done;
+    if (st) return st;
     centre = dense->data;
-    if (cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__copy_loop(CBX_F64),
-                                &(const cbx__centre){ centre, call->attrs->mode }))
-        goto done;
-    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
-    for (size_t i = 0; i < (*out)->count; i++) {
+    const bool done = cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__copy_loop(CBX_F64),
+                                              &(const cbx__centre){ centre, call->attrs->mode });
+    if (!done) cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
+    for (size_t i = 0; !done && i < (*out)->count; i++) {
         cbx__stream_start(&s, at);
         ((double *)(*out)->data)[i] = axes.each ? 0.0 + squares(&s, axes.each, centre[i], call->attrs->mode) : 0.0;
         at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
-done:
     cbx_array_free(dense);
-    return st;
+    return CBX_OK;
 }

@@ -4,12 +4,16 @@
 #ifndef CALIBRAX_ARRAY_REFERENCE_REFERENCE_H
 #define CALIBRAX_ARRAY_REFERENCE_REFERENCE_H
 
+#include <string.h>
+
 #include "calibrax/array/backend.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/rules.h"
+#include "calibrax/array/scratch.h"
 
 extern const cbx_backend cbx__reference_backend;
 
@@ -72,22 +76,19 @@ typedef struct cbx__places {
 void cbx__places_init(cbx__places *p, int ndim, const size_t *shape, int axis, size_t n, const cbx__strided *op);
 void cbx__places_next(cbx__places *p);
 
-/** Dense copies of the operands of a call, and its results. */
-enum { CBX__DENSE_MAX = 6 };
-typedef struct cbx__dense {
-    const cbx_call *call;
-    cbx_array *in[CBX__DENSE_MAX], **out;
-    const void *p[CBX__DENSE_MAX]; /* elements of in; never NULL: none have an address, too */
-} cbx__dense;
+/** In *out a itself or, if it has gaps, *copy, which was NULL: a reference to a would be an atomic operation. */
+cbx_status cbx__ref_packed(cbx_ctx *ctx, const cbx_array *a, cbx_array **copy, const cbx_array **out, cbx_err *err);
 
-/** Makes copies and results (zeros: of zeros).  cbx__dense_close follows, also after a failure. */
-cbx_status cbx__dense_open(cbx__dense *m, const cbx_call *call, bool zeros, cbx_array **out, cbx_err *err);
-/** Drops the copies and, if st is a failure, the results; returns st. */
-cbx_status cbx__dense_close(cbx__dense *m, cbx_status st);
+/** Elements of an array without gaps; never NULL: none have an address, too. */
+static inline const void *cbx__ref_elements(const cbx_array *a) { return a->data ? a->data : ""; }
+static inline void cbx__ref_zero(size_t n, cbx_array *const *out)
+{
+    for (size_t i = 0; i < n; i++) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
+}
 
-/** Products of stacks (batch, m, k) by (batch, k, n) over an algebra, also one given by functions. */
+/** Products c of stacks (batch, m, k) by (batch, k, n) over an algebra, also one given by functions. */
 cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
-                                   const cbx_array *b, const cbx_array_desc *result, cbx_array **out, cbx_err *err);
+                                   const cbx_array *b, cbx_array *c, cbx_err *err);
 
 /** A convolution of dense arrays as the kernel takes it. */
 cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x, const cbx_array *w,
@@ -96,10 +97,15 @@ cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const 
 cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x,
                          const cbx_array *w, cbx_array *y, cbx_err *err);
 
-/* One function for each group of primitives; it makes the result.  _each: element by element. */
+/*
+ * One function for each group of primitives; it fills the results, which VIEW and CONTROL primitives make themselves.
+ * _each: element by element.
+ */
 typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);
 
-#define CBX__REF_RUN(name, run, ...) cbx_status cbx__ref_run_##run(const cbx_call *call, cbx_array **out, cbx_err *err);
-CBX__RULES_MAP(CBX__REF_RUN)
+#define CBX__RUN(name)                                                                                                 \
+    cbx_status cbx__ref_run_##name(const cbx_call *call, CBX__UNUSED cbx_array **out, CBX__UNUSED cbx_err *err)
+#define CBX__DECLARE_RUN(name, run, ...) CBX__RUN(run);
+CBX__RULES_MAP(CBX__DECLARE_RUN)
 
 #endif

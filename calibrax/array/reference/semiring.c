@@ -4,8 +4,6 @@
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/idioms.h"
-#include "calibrax/base/pool.h"
 
 /* --- stacks of matrices --- */
 
@@ -48,43 +46,38 @@ static int team_of(const stack *s)
 static cbx_status run_stack(cbx_ctx *ctx, stack *s, cbx_err *err)
 {
     const int team = team_of(s);
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
     s->one.threads = team > 1 ? 1 : 0;
     st = cbx_matmul_workspace(&s->one, &s->space, err);
     s->space = round_up(s->space, 64);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), s->space * (size_t)team, &space, err);
+    if (!st) st = cbx__scratch_get(&space, s->space * (size_t)team, err);
     if (!st && s->batch > 0) st = run_one(s, 0, space.data, err);
     if (!st && team > 1) run_team(s, space.data, team);
     for (size_t i = 1; !st && team == 1 && i < s->batch; i++) st = run_one(s, i, space.data, err);
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return st;
 }
 
 cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
-                                   const cbx_array *b, const cbx_array_desc *result, cbx_array **out, cbx_err *err)
+                                   const cbx_array *b, cbx_array *c, cbx_err *err)
 {
-    const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(result->dtype);
-    stack s = { .one = CBX_MATMUL_INIT, .batch = result->shape[0] };
-    cbx_array *c = NULL;
-    cbx_status st = cbx_array_create(ctx, result, &c, err);
+    const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(c->desc.dtype);
+    stack s = { .one = CBX_MATMUL_INIT, .batch = c->desc.shape[0] };
 
-    if (st) return st;
     s.one.semiring = semiring;
-    s.one.dtype = result->dtype;
+    s.one.dtype = c->desc.dtype;
     s.one.raw = raw;
     s.one.m = a->desc.shape[1], s.one.k = a->desc.shape[2], s.one.n = b->desc.shape[2];
     s.one.a = a->data, s.one.lda = a->strides[1], s.one.a_step = a->strides[2];
     s.one.b = b->data, s.one.ldb = b->strides[1], s.one.b_step = b->strides[2];
     s.one.c = c->data, s.one.ldc = (ptrdiff_t)s.one.n;
     s.a = a->strides[0] * size, s.b = b->strides[0] * size, s.c = c->strides[0] * size;
-    if (c->count > 0) st = run_stack(ctx, &s, err);
-    return CBX_FINISH(st, *out = c, cbx_array_free(c));
+    return c->count > 0 ? run_stack(ctx, &s, err) : CBX_OK;
 }
 
-cbx_status cbx__ref_run_semiring_matmul(const cbx_call *call, cbx_array **out, cbx_err *err)
+CBX__RUN(semiring_matmul)
 {
     return cbx__ref_semiring_stack(call->ctx, cbx__algebra_of(call->attrs), call->attrs->keep != 0, call->in[0],
-                                   call->in[1], call->results, out, err);
+                                   call->in[1], *out, err);
 }

@@ -5,7 +5,6 @@
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/pool.h"
 
 typedef void direction(cbx__grad *q);
 
@@ -41,54 +40,41 @@ static int team_of(const run *r)
 
 static cbx_status run_all(cbx_ctx *ctx, run *r, cbx_err *err)
 {
-    cbx_block space = { 0 };
+    CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
     r->team = team_of(r);
     r->first.threads = r->team > 1 ? 1 : cbx__semiring_grad_threads(&r->first);
     r->own = (cbx__semiring_grad_bytes(&r->first) + 63) / 64 * 64;
-    st = cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r->team * r->own, &space, err);
+    st = cbx__scratch_get(&space, (size_t)r->team * r->own, err);
     if (st) return st;
     CBX__EACH_OF_TEAM(r->team, schedule(dynamic))
     for (size_t i = 0; i < r->batch; i++)
         run_one(r, i, (char *)space.data + (r->team > 1 ? cbx__omp_thread() * r->own : 0));
-    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
 
 enum { A, B, C, G, TB, TA = G };
 
-/* Dense copies of the operands, results, and what fills them. */
-static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
+CBX__RUN(semiring_matmul_grad)
 {
+    const bool forward = call->prim == CBX_PRIM_SEMIRING_MATMUL_JVP;
     const cbx_array_desc *a = &call->in[A]->desc, *b = &call->in[B]->desc;
     const int lead = a->ndim - 2;
     run r = { .first = { .dtype = a->dtype, .semiring = cbx__algebra_of(call->attrs) }, .batch = 1 };
     cbx__grad *q = &r.first;
-    cbx__dense m;
-    cbx_status st;
 
     q->m = a->shape[lead], q->k = a->shape[lead + 1], q->n = b->shape[lead + 1];
     for (int i = 0; i < lead; i++) r.batch *= a->shape[i];
-    const bool empty = r.batch == 0 || q->m == 0 || q->k == 0 || q->n == 0;
-    st = cbx__dense_open(&m, call, empty, out, err);
-    if (!st && !empty) {
-        q->a = m.p[A], q->b = m.p[B], q->c = m.p[C];
-        if (forward)
-            q->ta = m.p[TA], q->tb = m.p[TB], q->tc = out[0]->data;
-        else
-            q->g = m.p[G], q->da = out[0]->data, q->db = out[1]->data;
-        r.go = forward ? cbx__semiring_forward : cbx__semiring_backward;
-        st = run_all(call->ctx, &r, err);
+    if (r.batch == 0 || q->m == 0 || q->k == 0 || q->n == 0) {
+        cbx__ref_zero(call->nout, out);
+        return CBX_OK;
     }
-    return cbx__dense_close(&m, st);
-}
-
-cbx_status cbx__ref_run_semiring_matmul_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return derive(call, false, out, err);
-}
-cbx_status cbx__ref_run_semiring_matmul_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return derive(call, true, out, err);
+    q->a = call->in[A]->data, q->b = call->in[B]->data, q->c = call->in[C]->data;
+    if (forward)
+        q->ta = call->in[TA]->data, q->tb = call->in[TB]->data, q->tc = out[0]->data;
+    else
+        q->g = call->in[G]->data, q->da = out[0]->data, q->db = out[1]->data;
+    r.go = forward ? cbx__semiring_forward : cbx__semiring_backward;
+    return run_all(call->ctx, &r, err);
 }
