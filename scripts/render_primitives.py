@@ -23,6 +23,11 @@ def rows_of(path: Path, macro: str) -> dict[str, list[str]]:
     text = path.read_text(encoding="utf-8")
     start = text.index(f"#define {macro}(X)")
     table = text[start:text.index("/* clang-format on */", start)]
+    for short, first, last, row in re.findall(r"#define (CBX__\w+)\(X, (\w+), (\w+)\) +X\((.*)\)$", text, re.M):
+        for call, *given in re.findall(rf"({short}\(X, (\w+), (\w+)\))", table):
+            words = dict(zip((first, last), given))
+            whole = re.sub(r"\w+", lambda w: words.get(w[0], w[0]), row)
+            table = table.replace(call, f"\nX({whole})\n")
     rows = [arguments(m) for m in re.findall(r"^ *X\((.*)\) *\\?$", table, re.M)]
     return {row[0]: row[1:] for row in rows}
 

@@ -14,45 +14,26 @@
 #define CALIBRAX_ARRAY_RULES_H
 
 /* clang-format off */
+/* By element: steps, of so many operations with complex operands, which have no derivative, and functions. */
+#define CBX__STEP(X, name, complex) X(name, each, EACH(1, complex), zero, nonlinear, each)
+#define CBX__CURVE(X, name, jvp)    X(name, each, FUNCTION, jvp, nonlinear, each)
 #define CBX__RULES_MAP(X) \
     X(FULL,             full,             WORK(moves),                  source,           source,           source) \
     X(IOTA,             iota,             WORK(moves),                  source,           source,           source) \
+    CBX__STEP(X, SIGN, 1) CBX__STEP(X, FLOOR, 1) CBX__STEP(X, CEIL, 1) CBX__STEP(X, RINT, 1) CBX__STEP(X, TRUNC, 1) \
+    CBX__STEP(X, NOT, 1) CBX__STEP(X, SIGNBIT, 1) CBX__STEP(X, FLOOR_DIV, 1) CBX__STEP(X, NEXTAFTER, 1) \
+    CBX__STEP(X, LT, 1) CBX__STEP(X, LE, 1) CBX__STEP(X, GT, 1) CBX__STEP(X, GE, 1) CBX__STEP(X, AND, 1) \
+    CBX__STEP(X, OR, 1) CBX__STEP(X, XOR, 1) CBX__STEP(X, SHL, 1) CBX__STEP(X, SHR, 1) CBX__STEP(X, ISNAN, 2) \
+    CBX__STEP(X, ISINF, 2) CBX__STEP(X, ISFINITE, 2) CBX__STEP(X, EQ, 2) CBX__STEP(X, NE, 2) \
+    CBX__CURVE(X, SQRT, sqrt) CBX__CURVE(X, CBRT, cbrt) CBX__CURVE(X, EXP, exp) CBX__CURVE(X, EXP2, exp2) \
+    CBX__CURVE(X, EXPM1, expm1) CBX__CURVE(X, LOG, log) CBX__CURVE(X, LOG2, log2) CBX__CURVE(X, LOG10, log10) \
+    CBX__CURVE(X, LOG1P, log1p) CBX__CURVE(X, SIN, sin) CBX__CURVE(X, COS, cos) CBX__CURVE(X, TAN, tan) \
+    CBX__CURVE(X, ASIN, asin) CBX__CURVE(X, ACOS, acos) CBX__CURVE(X, ATAN, atan) CBX__CURVE(X, SINH, sinh) \
+    CBX__CURVE(X, COSH, cosh) CBX__CURVE(X, TANH, tanh) CBX__CURVE(X, ASINH, asinh) CBX__CURVE(X, ACOSH, acosh) \
+    CBX__CURVE(X, ATANH, atanh) CBX__CURVE(X, ERF, erf) CBX__CURVE(X, ERFC, erfc) CBX__CURVE(X, LGAMMA, lgamma) \
+    CBX__CURVE(X, ATAN2, atan2) CBX__CURVE(X, HYPOT, hypot) CBX__CURVE(X, LOGADDEXP, logaddexp) \
     X(NEG,              each,             EACH(1, 2),                   linear,           neg,              each) \
     X(ABS,              each,             EACH(1, 3),                   abs,              nonlinear,        each) \
-    X(SIGN,             each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(FLOOR,            each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(CEIL,             each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(RINT,             each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(TRUNC,            each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(SQRT,             each,             FUNCTION,                     sqrt,             nonlinear,        each) \
-    X(CBRT,             each,             FUNCTION,                     cbrt,             nonlinear,        each) \
-    X(EXP,              each,             FUNCTION,                     exp,              nonlinear,        each) \
-    X(EXP2,             each,             FUNCTION,                     exp2,             nonlinear,        each) \
-    X(EXPM1,            each,             FUNCTION,                     expm1,            nonlinear,        each) \
-    X(LOG,              each,             FUNCTION,                     log,              nonlinear,        each) \
-    X(LOG2,             each,             FUNCTION,                     log2,             nonlinear,        each) \
-    X(LOG10,            each,             FUNCTION,                     log10,            nonlinear,        each) \
-    X(LOG1P,            each,             FUNCTION,                     log1p,            nonlinear,        each) \
-    X(SIN,              each,             FUNCTION,                     sin,              nonlinear,        each) \
-    X(COS,              each,             FUNCTION,                     cos,              nonlinear,        each) \
-    X(TAN,              each,             FUNCTION,                     tan,              nonlinear,        each) \
-    X(ASIN,             each,             FUNCTION,                     asin,             nonlinear,        each) \
-    X(ACOS,             each,             FUNCTION,                     acos,             nonlinear,        each) \
-    X(ATAN,             each,             FUNCTION,                     atan,             nonlinear,        each) \
-    X(SINH,             each,             FUNCTION,                     sinh,             nonlinear,        each) \
-    X(COSH,             each,             FUNCTION,                     cosh,             nonlinear,        each) \
-    X(TANH,             each,             FUNCTION,                     tanh,             nonlinear,        each) \
-    X(ASINH,            each,             FUNCTION,                     asinh,            nonlinear,        each) \
-    X(ACOSH,            each,             FUNCTION,                     acosh,            nonlinear,        each) \
-    X(ATANH,            each,             FUNCTION,                     atanh,            nonlinear,        each) \
-    X(ERF,              each,             FUNCTION,                     erf,              nonlinear,        each) \
-    X(ERFC,             each,             FUNCTION,                     erfc,             nonlinear,        each) \
-    X(LGAMMA,           each,             FUNCTION,                     lgamma,           nonlinear,        each) \
-    X(NOT,              each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(ISNAN,            each,             EACH(1, 2),                   zero,             nonlinear,        each) \
-    X(ISINF,            each,             EACH(1, 2),                   zero,             nonlinear,        each) \
-    X(ISFINITE,         each,             EACH(1, 2),                   zero,             nonlinear,        each) \
-    X(SIGNBIT,          each,             EACH(1, 1),                   zero,             nonlinear,        each) \
     X(CAST,             cast,             WORK(moves),                  cast,             cast,             each) \
     X(REAL,             each,             WORK(moves),                  linear,           real,             each) \
     X(IMAG,             each,             WORK(moves),                  linear,           imag,             each) \
@@ -61,27 +42,11 @@
     X(SUB,              each,             EACH(1, 2),                   sub,              sub,              each) \
     X(MUL,              each,             EACH(1, 6),                   mul,              mul,              each) \
     X(DIV,              each,             EACH(1, 11),                  div,              div,              each) \
-    X(FLOOR_DIV,        each,             EACH(1, 1),                   zero,             nonlinear,        each) \
     X(REM,              each,             EACH(1, 1),                   rem,              nonlinear,        each) \
     X(POW,              pow,              FUNCTION,                     pow,              nonlinear,        each) \
-    X(ATAN2,            each,             FUNCTION,                     atan2,            nonlinear,        each) \
-    X(HYPOT,            each,             FUNCTION,                     hypot,            nonlinear,        each) \
     X(MAX,              each,             EACH(1, 1),                   max,              nonlinear,        each) \
     X(MIN,              each,             EACH(1, 1),                   min,              nonlinear,        each) \
-    X(NEXTAFTER,        each,             EACH(1, 1),                   zero,             nonlinear,        each) \
     X(COPYSIGN,         each,             EACH(1, 1),                   copysign,         nonlinear,        each) \
-    X(LOGADDEXP,        each,             FUNCTION,                     logaddexp,        nonlinear,        each) \
-    X(EQ,               each,             EACH(1, 2),                   zero,             nonlinear,        each) \
-    X(NE,               each,             EACH(1, 2),                   zero,             nonlinear,        each) \
-    X(LT,               each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(LE,               each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(GT,               each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(GE,               each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(AND,              each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(OR,               each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(XOR,              each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(SHL,              each,             EACH(1, 1),                   zero,             nonlinear,        each) \
-    X(SHR,              each,             EACH(1, 1),                   zero,             nonlinear,        each) \
     X(COMPLEX,          each,             WORK(moves),                  complex,          complex,          each) \
     X(SELECT,           each,             OF_SECOND(elements, 1, 1),    select,           select,           each) \
     X(CLAMP,            each,             EACH(1, 1),                   clamp,            nonlinear,        each) \
