@@ -13,8 +13,6 @@
 typedef cbx__operands operands;
 typedef cbx__shape_rule shape_rule;
 
-#define RULE(name) static cbx_status rule_##name(const operands *o, cbx_array_desc *out, cbx_err *err)
-
 /* ---- elements, axes, indices, reductions ---- */
 
 static cbx_status check_axis(const operands *o, int axis, int ndim, cbx_err *err)
@@ -51,7 +49,7 @@ RULE(cast)
         o->attrs->dtype != CBX_BOOL)
         return cbx_fail(err, CBX_EDTYPE, "'astype' does not drop imaginary parts, %s to %s: take 'real' first",
                         cbx_dtype_name(o->d[0]->dtype), cbx_dtype_name(o->attrs->dtype));
-    return rule_same(o, out, err);
+    return cbx__rule_same(o, out, err);
 }
 
 /* The shape is given. */
@@ -67,14 +65,14 @@ RULE(shape)
 
 RULE(iota)
 {
-    const cbx_status st = rule_shape(o, out, err);
+    const cbx_status st = cbx__rule_shape(o, out, err);
     return st ? st : check_axis(o, o->attrs->axis, out->ndim, err);
 }
 
 RULE(reshape)
 {
     size_t from, to;
-    cbx_status st = rule_shape(o, out, err);
+    cbx_status st = cbx__rule_shape(o, out, err);
 
     if (!st) st = cbx_array_desc_count(out, &to, err);
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
@@ -100,7 +98,7 @@ RULE(transpose)
 RULE(broadcast)
 {
     const cbx_array_desc *d = o->d[0];
-    cbx_status st = rule_shape(o, out, err);
+    cbx_status st = cbx__rule_shape(o, out, err);
     int shift = o->attrs->ndim - d->ndim;
     bool fits = shift >= 0;
 
@@ -197,7 +195,7 @@ RULE(take_along)
 RULE(scatter)
 {
     cbx_array_desc wanted = { .dtype = o->d[0]->dtype };
-    cbx_status st = rule_take(o, &wanted, err);
+    cbx_status st = cbx__rule_take(o, &wanted, err);
 
     if (st) return st;
     if (o->attrs->mode < 0 || o->attrs->mode > CBX_SCATTER_MAX)
@@ -252,17 +250,17 @@ RULE(squares)
 
     kept.keep = true;
     with.attrs = &kept;
-    st = rule_reduce(&with, out, err);
+    st = cbx__rule_reduce(&with, out, err);
     if (st) return st;
     if (!same_shape(out, o->d[1])) return differ(o, o->d[0], o->d[1], err);
-    return rule_reduce(o, out, err);
+    return cbx__rule_reduce(o, out, err);
 }
 
 /* Reductions that have no answer for no elements. */
 RULE(reduce_some)
 {
     size_t from, to;
-    cbx_status st = rule_reduce(o, out, err);
+    cbx_status st = cbx__rule_reduce(o, out, err);
 
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
     if (!st) st = cbx_array_desc_count(out, &to, err);
@@ -281,7 +279,7 @@ RULE(ranked)
 {
     const cbx_array_desc *d = o->d[0];
     const cbx_attrs *a = o->attrs;
-    cbx_status st = rule_along(o, out, err);
+    cbx_status st = cbx__rule_along(o, out, err);
 
     if (!st && (a->ndim < 1 || a->ndim > CBX_MAX_RANK))
         st = cbx_fail(err, CBX_EINVAL, "'ranked' takes 1 to %d ranks, not %d", CBX_MAX_RANK, a->ndim);
@@ -295,9 +293,6 @@ RULE(ranked)
 
 /* ---- products, convolutions, graphs: primitive_products.c ---- */
 
-#define PRODUCT(name)                                                                                                  \
-    RULE(name) { return cbx__rule_##name(o, out, err); }
-CBX__PRODUCT_RULES(PRODUCT)
 #undef PRODUCT
 
 /* ---- linear algebra: the last two axes; what is before them must be equal ---- */
@@ -336,7 +331,7 @@ RULE(solve)
 
 RULE(lu)
 {
-    const cbx_status st = rule_square(o, out, err);
+    const cbx_status st = cbx__rule_square(o, out, err);
 
     if (!st) set_shape(&out[1], out->ndim - 1, out->shape);
     return st;
@@ -344,7 +339,7 @@ RULE(lu)
 
 RULE(eigh)
 {
-    const cbx_status st = rule_square(o, &out[1], err);
+    const cbx_status st = cbx__rule_square(o, &out[1], err);
 
     if (!st) set_shape(out, out[1].ndim - 1, out[1].shape);
     return st;
@@ -352,7 +347,7 @@ RULE(eigh)
 
 RULE(eigvalsh)
 {
-    cbx_status st = rule_square(o, out, err);
+    cbx_status st = cbx__rule_square(o, out, err);
 
     if (!st) out->ndim--;
     return st;
@@ -409,7 +404,7 @@ RULE(svdvals)
 
 RULE(fft)
 {
-    cbx_status st = rule_along(o, out, err);
+    cbx_status st = cbx__rule_along(o, out, err);
 
     if (st || out->shape[o->attrs->axis] > 0) return st;
     return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name,
@@ -418,7 +413,7 @@ RULE(fft)
 
 RULE(rfft)
 {
-    cbx_status st = rule_fft(o, out, err);
+    cbx_status st = cbx__rule_fft(o, out, err);
 
     if (!st) out->shape[o->attrs->axis] = out->shape[o->attrs->axis] / 2 + 1;
     return st;
@@ -427,7 +422,7 @@ RULE(rfft)
 /* The length of the result does not follow from n / 2 + 1 frequencies: it is given. */
 RULE(irfft)
 {
-    cbx_status st = rule_along(o, out, err);
+    cbx_status st = cbx__rule_along(o, out, err);
     size_t n = o->attrs->shape[0];
 
     if (st) return st;
@@ -485,7 +480,7 @@ typedef struct primitive {
 static const primitive table[CBX_PRIM_LIMIT] = {
 #define ROW(name, number, word, function, operands, dtypes, results, kind, shape)                                      \
     [number] = { { word, operands, dtypes, results, CBX_CLASS_##kind, PROMOTION_##function },                          \
-                 rule_##shape,                                                                                         \
+                 cbx__rule_##shape,                                                                                    \
                  sizeof(operands) - 1,                                                                                 \
                  CBX_CLASS_##kind == CBX_CLASS_MAP && (results)[0] == 's' && (operands)[0] == 'x' },
     CBX_PRIM_MAP(ROW)

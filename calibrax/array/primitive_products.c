@@ -9,8 +9,6 @@
 typedef cbx__operands operands;
 typedef cbx__shape_rule shape_rule;
 
-#define RULE(name) cbx_status cbx__rule_##name(const operands *o, cbx_array_desc *out, cbx_err *err)
-
 /* ---- matrices, windows ---- */
 
 /* what: the operand's name in the sentence */

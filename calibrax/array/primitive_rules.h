@@ -1,6 +1,6 @@
 /*
- * Inside the library: what shape rules are written with, and those of products
- * (primitive_products.c), which primitive.c has in its table.
+ * Inside the library: shape rules, and what they are written with; those of products are in
+ * primitive_products.c.
  */
 #ifndef CALIBRAX_ARRAY_PRIMITIVE_RULES_H
 #define CALIBRAX_ARRAY_PRIMITIVE_RULES_H
@@ -39,25 +39,12 @@ static inline cbx_status differ(const cbx__operands *o, const cbx_array_desc *a,
     return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, CBX__DESC_TEXT(a), CBX__DESC_TEXT(b));
 }
 
-#define CBX__PRODUCT_RULES(X)                                                                                          \
-    X(matmul)                                                                                                          \
-    X(semiring_matmul)                                                                                                 \
-    X(semiring_matmul_vjp)                                                                                             \
-    X(semiring_matmul_jvp)                                                                                             \
-    X(semiring_conv)                                                                                                   \
-    X(semiring_conv_vjp)                                                                                               \
-    X(semiring_conv_jvp)                                                                                               \
-    X(ell_values)                                                                                                      \
-    X(ell_pack)                                                                                                        \
-    X(ell_matmul)                                                                                                      \
-    X(ell_matmul_vjp)                                                                                                  \
-    X(ell_matmul_jvp)                                                                                                  \
-    X(ell_edge)                                                                                                        \
-    X(ell_edge_vjp)                                                                                                    \
-    X(ell_edge_jvp)
-#define CBX__DECLARE_RULE(name) cbx_status cbx__rule_##name(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
-CBX__PRODUCT_RULES(CBX__DECLARE_RULE)
-#undef CBX__DECLARE_RULE
+/* A shape rule, declared or defined. */
+#define RULE(name) cbx_status cbx__rule_##name(const cbx__operands *o, cbx_array_desc *out, cbx_err *err)
+
+/* Those that the table names. */
+#define CBX__DECLARE_RULE(name, number, word, function, letters, dtypes, results, kind, shape) RULE(shape);
+CBX_PRIM_MAP(CBX__DECLARE_RULE)
 
 /** True if a primitive has more results than one, or as many as its attributes decide. */
 bool cbx__has_several_results(cbx_prim p);
