@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 
@@ -280,15 +281,11 @@ static cbx_status read_table(cbx_ctx *ctx, const char *text, size_t len, const c
 cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
                           cbx_array **out, cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     table t = { .arena = &arena };
-    cbx_status st;
+    const cbx_status st = read_table(ctx, text, len, what, column, &t, err);
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = read_table(ctx, text, len, what, column, &t, err);
-    if (!st) st = make_array(ctx, &t, what, out, err);
-    cbx_arena_clear(&arena);
-    return st;
+    return st ? st : make_array(ctx, &t, what, out, err);
 }
 
 cbx_status cbx_csv_words(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,

@@ -45,8 +45,16 @@ static void take_back(lent *l)
     cbx_mem_free(&al, l, sizeof(*l));
 }
 
-static void delete_managed(cbx_dl_managed *self) { take_back((lent *)(void *)self); }
-static void delete_legacy(cbx_dl_legacy *self) { take_back((lent *)(void *)self); }
+/* The deleter of what is lent, and how what was borrowed goes back. */
+#define DELETERS(kind)                                                                                                 \
+    static void delete_##kind(cbx_dl_##kind *self) { take_back((lent *)(void *)self); }                                \
+    static void return_##kind(void *tensor)                                                                            \
+    {                                                                                                                  \
+        cbx_dl_##kind *m = tensor;                                                                                     \
+        if (m->deleter) m->deleter(m);                                                                                 \
+    }
+DELETERS(managed)
+DELETERS(legacy)
 
 static void describe(lent *l, cbx_dl_tensor *t)
 {
@@ -201,20 +209,6 @@ typedef struct lender {
     void (*give_back)(void *tensor);
     void *tensor;
 } lender;
-
-static void return_managed(void *tensor)
-{
-    cbx_dl_managed *m = tensor;
-
-    if (m->deleter) m->deleter(m);
-}
-
-static void return_legacy(void *tensor)
-{
-    cbx_dl_legacy *m = tensor;
-
-    if (m->deleter) m->deleter(m);
-}
 
 /* Replaces a borrowed array by a copy that can be used as it is, on the same device. */
 static cbx_status copy_borrowed(cbx_ctx *ctx, cbx_array **a, bool tidy, cbx_err *err)

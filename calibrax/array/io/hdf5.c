@@ -47,19 +47,18 @@ static cbx_status load(cbx_ctx *ctx, h5_calls *c, cbx_library **lib, cbx_err *er
     return CBX_OK;
 }
 
-h5_entered cbx__h5_enter(const cbx_h5 *h)
+void cbx__h5_visit_init(cbx__h5_visit *v, const cbx_h5 *h)
 {
-    h5_entered before = { NULL, NULL };
-
-    if (h->c.Eget_auto2(H5E_DEFAULT, &before.function, &before.data) < 0) before = (h5_entered){ NULL, NULL };
+    *v = (cbx__h5_visit){ .h = h, .object = -1, .id = -1, .type = -1, .space = -1, .plist = -1, .memory = -1 };
+    if (h->c.Eget_auto2(H5E_DEFAULT, &v->function, &v->data) < 0) v->function = NULL, v->data = NULL;
     h->c.Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return before;
 }
 
-void cbx__h5_leave(const cbx_h5 *h, h5_entered before)
+void cbx__h5_visit_clear(cbx__h5_visit *v)
 {
-    h->c.Eclear2(H5E_DEFAULT);
-    h->c.Eset_auto2(H5E_DEFAULT, before.function, before.data);
+    cbx__h5_release(v->h, v->memory, v->plist, v->space, v->type, v->id, v->object);
+    v->h->c.Eclear2(H5E_DEFAULT);
+    v->h->c.Eset_auto2(H5E_DEFAULT, v->function, v->data);
 }
 
 /* --- errors --- */
@@ -142,20 +141,22 @@ static void handle_free(cbx_h5 *h)
 void cbx_h5_close(cbx_h5 *h)
 {
     if (!h) return;
-    h5_entered before = cbx__h5_enter(h);
-    if (h->file >= 0) h->c.Fclose(h->file);
-    cbx__h5_leave(h, before);
+    if (h->file >= 0) {
+        CBX_SCOPED(cbx__h5_visit, v, h);
+        h->c.Fclose(h->file);
+    }
     handle_free(h);
 }
 
 cbx_status cbx_h5_commit(cbx_h5 *h, cbx_err *err)
 {
     cbx_status st = CBX_OK;
-    h5_entered before = cbx__h5_enter(h);
 
-    if (h->replacement && h->c.Fflush(h->file, H5F_SCOPE_LOCAL) < 0) st = cbx__h5_fail(h, err, "write", NULL);
-    if (h->c.Fclose(h->file) < 0 && !st) st = cbx__h5_fail(h, err, "close", NULL);
-    cbx__h5_leave(h, before);
+    {
+        CBX_SCOPED(cbx__h5_visit, v, h);
+        if (h->replacement && h->c.Fflush(h->file, H5F_SCOPE_LOCAL) < 0) st = cbx__h5_fail(h, err, "write", NULL);
+        if (h->c.Fclose(h->file) < 0 && !st) st = cbx__h5_fail(h, err, "close", NULL);
+    }
     if (!st && h->replacement) {
         st = cbx_replacement_commit(h->replacement, err);
         h->replacement = NULL;
@@ -220,16 +221,14 @@ static cbx_status open_mode(cbx_h5 *h, const char *path, cbx_h5_mode mode, cbx_e
     if (!st && mode != CBX_H5_READ) st = cbx_replacement_begin(h->ctx, path, &h->replacement, err);
     if (!st && mode == CBX_H5_APPEND && !fresh) st = copy_file(h, path, err);
     if (st) return st;
-    h5_entered before = cbx__h5_enter(h);
+    CBX_SCOPED(cbx__h5_visit, v, h);
     if (fresh)
         h->file = h->c.Fcreate(cbx_replacement_path(h->replacement), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     else if (mode == CBX_H5_APPEND)
         h->file = h->c.Fopen(cbx_replacement_path(h->replacement), H5F_ACC_RDWR, H5P_DEFAULT);
     else
         h->file = h->c.Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (h->file < 0) st = cbx__h5_fail(h, err, "open", NULL);
-    cbx__h5_leave(h, before);
-    return st;
+    return h->file < 0 ? cbx__h5_fail(h, err, "open", NULL) : CBX_OK;
 }
 
 cbx_status cbx_h5_open(cbx_ctx *ctx, const char *path, cbx_h5_mode mode, const cbx_h5_opts *opts, cbx_h5 **out,

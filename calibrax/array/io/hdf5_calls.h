@@ -62,14 +62,19 @@ struct cbx_h5 {
     char name[512];               /* for sentences; cut if it does not fit */
 };
 
-/* How the caller's thread prints errors: saved on entry, restored on the way out. */
-typedef struct h5_entered {
+/* One call of a public function: CBX_SCOPED(cbx__h5_visit, v, h).  How the caller's thread prints
+ * errors is saved on entry and restored on the way out, when identifiers are closed. */
+typedef struct cbx__h5_visit {
+    const cbx_h5 *h;
     H5E_auto2_t function;
     void *data;
-} h5_entered;
+    hid_t object, id, type, space, plist, memory; /* < 0: not open */
+    cbx_h5_info info;                             /* of a dataset */
+    bool null;                                    /* it has no elements by type */
+} cbx__h5_visit;
 
-h5_entered cbx__h5_enter(const cbx_h5 *h);
-void cbx__h5_leave(const cbx_h5 *h, h5_entered before);
+void cbx__h5_visit_init(cbx__h5_visit *v, const cbx_h5 *h);
+void cbx__h5_visit_clear(cbx__h5_visit *v);
 
 /** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT
  * NULL: of the file. */

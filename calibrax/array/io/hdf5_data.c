@@ -13,18 +13,24 @@
 
 /* --- objects --- */
 
-static cbx_status object_open(const cbx_h5 *h, const char *path, hid_t *out, cbx_err *err)
+static cbx_status object_open(cbx__h5_visit *v, const char *path, cbx_err *err)
 {
+    const cbx_h5 *h = v->h;
+
     if (!cbx__h5_exists(h, path)) return cbx_fail(err, CBX_ENOENT, "'%s' does not exist in '%s'", path, h->name);
-    *out = h->c.Oopen(h->file, *path ? path : "/", H5P_DEFAULT);
-    return *out < 0 ? cbx__h5_fail(h, err, "open", path) : CBX_OK;
+    v->object = h->c.Oopen(h->file, *path ? path : "/", H5P_DEFAULT);
+    return v->object < 0 ? cbx__h5_fail(h, err, "open", path) : CBX_OK;
 }
 
-static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx_arena *arena, const cbx_h5_entry **out,
-                             size_t *count, cbx_err *err)
+cbx_status cbx_h5_list(cbx_h5 *h, const char *path, cbx_arena *arena, const cbx_h5_entry **out, size_t *count,
+                       cbx_err *err)
 {
+    CBX_SCOPED(cbx__h5_visit, v, h);
     H5G_info_t info;
+    const cbx_status st = object_open(&v, path, err);
+    const hid_t group = v.object;
 
+    if (st) return st;
     if (h->c.Iget_type(group) != H5I_GROUP)
         return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' is not a group", path, h->name);
     if (h->c.Gget_info(group, &info) < 0) return cbx__h5_fail(h, err, "list", path);
@@ -49,19 +55,6 @@ static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx
     return CBX_OK;
 }
 
-cbx_status cbx_h5_list(cbx_h5 *h, const char *path, cbx_arena *arena, const cbx_h5_entry **out, size_t *count,
-                       cbx_err *err)
-{
-    h5_entered before = cbx__h5_enter(h);
-    hid_t group = -1;
-    cbx_status st = object_open(h, path, &group, err);
-
-    if (!st) st = list_group(h, group, path, arena, out, count, err);
-    cbx__h5_release(h, group);
-    cbx__h5_leave(h, before);
-    return st;
-}
-
 /* kind: word before the name in the sentence, or none */
 static cbx_status check_numbers(const cbx_h5 *h, const char *kind, const char *name, bool text, bool null, cbx_err *err)
 {
@@ -73,15 +66,10 @@ static cbx_status check_numbers(const cbx_h5 *h, const char *kind, const char *n
 
 /* --- reading attributes --- */
 
-typedef struct attribute {
-    hid_t object, id, type, space;
-} attribute;
-
-static void attribute_close(const cbx_h5 *h, attribute *a) { cbx__h5_release(h, a->space, a->type, a->id, a->object); }
-
-static cbx_status attribute_open(const cbx_h5 *h, const char *path, const char *name, attribute *a, cbx_err *err)
+static cbx_status attribute_open(cbx__h5_visit *a, const char *path, const char *name, cbx_err *err)
 {
-    cbx_status st = object_open(h, path, &a->object, err);
+    const cbx_h5 *h = a->h;
+    cbx_status st = object_open(a, path, err);
     htri_t there = st ? 0 : h->c.Aexists(a->object, name);
 
     if (st) return st;
@@ -94,26 +82,21 @@ static cbx_status attribute_open(const cbx_h5 *h, const char *path, const char *
 
 cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_array **out, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    attribute a = { -1, -1, -1, -1 };
+    CBX_SCOPED(cbx__h5_visit, a, h);
     cbx_array_desc desc = { 0 };
     cbx_array *array = NULL;
-    bool text = false, null = false;
+    bool text = false;
     size_t count = 0;
-    hid_t memory = -1;
-    cbx_status st = attribute_open(h, path, name, &a, err);
+    cbx_status st = attribute_open(&a, path, name, err);
 
     if (!st) st = cbx__h5_dtype_of(h, a.type, name, &desc.dtype, &text, err);
-    if (!st) st = cbx__h5_shape_of(h, a.space, name, &desc, &null, err);
-    if (!st) st = check_numbers(h, "the attribute ", name, text, null, err);
+    if (!st) st = cbx__h5_shape_of(h, a.space, name, &desc, &a.null, err);
+    if (!st) st = check_numbers(h, "the attribute ", name, text, a.null, err);
     if (!st) st = cbx__h5_check_size(h, &desc, cbx_dtype_size(desc.dtype), name, &count, err);
     if (!st) st = cbx_array_create(h->ctx, &desc, &array, err);
-    if (!st) memory = cbx__h5_native_type(h, desc.dtype);
-    if (!st && (memory < 0 || (count > 0 && h->c.Aread(a.id, memory, cbx_array_data_mut(array)) < 0)))
+    if (!st) a.memory = cbx__h5_native_type(h, desc.dtype);
+    if (!st && (a.memory < 0 || (count > 0 && h->c.Aread(a.id, a.memory, cbx_array_data_mut(array)) < 0)))
         st = cbx__h5_fail(h, err, "read the attribute", name);
-    cbx__h5_release(h, memory);
-    attribute_close(h, &a);
-    cbx__h5_leave(h, before);
     if (!st) cbx__boundary_tidy_bools(array);
     return CBX_FINISH(st, *out = array, cbx_array_free(array));
 }
@@ -123,82 +106,62 @@ static herr_t read_attribute(const cbx_h5 *h, hid_t from, hid_t type, void *buf)
 cbx_status cbx_h5_get_attr_text(cbx_h5 *h, const char *path, const char *name, cbx_arena *arena,
                                 const char *const **out, size_t *count, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    attribute a = { -1, -1, -1, -1 };
-    cbx_status st = attribute_open(h, path, name, &a, err);
+    CBX_SCOPED(cbx__h5_visit, a, h);
+    const cbx_status st = attribute_open(&a, path, name, err);
 
-    if (!st) st = cbx__h5_texts(h, a.id, a.type, a.space, read_attribute, name, arena, out, count, err);
-    attribute_close(h, &a);
-    cbx__h5_leave(h, before);
-    return st;
+    return st ? st : cbx__h5_texts(h, a.id, a.type, a.space, read_attribute, name, arena, out, count, err);
 }
 
 /* --- writing attributes --- */
 
-/* Takes type and space over.  An attribute cannot change its type, so that an old one goes
+/* Of the type and space of a.  An attribute cannot change its type, so that an old one goes
  * first. */
-static cbx_status replace_attribute(const cbx_h5 *h, const char *path, const char *name, hid_t type, hid_t space,
-                                    const void *data, cbx_err *err)
+static cbx_status replace_attribute(cbx__h5_visit *a, const char *path, const char *name, const void *data,
+                                    cbx_err *err)
 {
-    attribute a = { -1, -1, type, space };
+    const cbx_h5 *h = a->h;
     cbx_status st = cbx__h5_check_writable(h, path, err);
 
-    if (!st) st = object_open(h, path, &a.object, err);
-    if (!st) {
-        if (h->c.Aexists(a.object, name) > 0) h->c.Adelete(a.object, name);
-        if (type >= 0 && space >= 0) a.id = h->c.Acreate2(a.object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-        if (a.id < 0 || (data && h->c.Awrite(a.id, type, data) < 0))
-            st = cbx__h5_fail(h, err, "write the attribute", name);
-    }
-    attribute_close(h, &a);
-    return st;
+    if (!st) st = object_open(a, path, err);
+    if (st) return st;
+    if (h->c.Aexists(a->object, name) > 0) h->c.Adelete(a->object, name);
+    if (a->type >= 0 && a->space >= 0)
+        a->id = h->c.Acreate2(a->object, name, a->type, a->space, H5P_DEFAULT, H5P_DEFAULT);
+    if (a->id < 0 || (data && h->c.Awrite(a->id, a->type, data) < 0))
+        return cbx__h5_fail(h, err, "write the attribute", name);
+    return CBX_OK;
 }
 
 cbx_status cbx_h5_set_attr(cbx_h5 *h, const char *path, const char *name, const cbx_array *array, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
+    CBX_SCOPED(cbx__h5_visit, a, h);
     cbx_array *dense = NULL;
     cbx_status st = cbx__boundary_check_data(array, "write", err);
 
     if (!st) st = cbx__boundary_copy(h->ctx, array, &dense, err);
-    if (!st) {
-        const cbx_array_desc *d = cbx_array_get_desc(dense);
-        st = replace_attribute(h, path, name, cbx__h5_native_type(h, d->dtype), cbx__h5_space(h, d->ndim, d->shape),
-                               cbx_array_count(dense) ? cbx_array_data(dense) : NULL, err);
-    }
+    if (st) return st;
+    a.type = cbx__h5_native_type(h, dense->desc.dtype);
+    a.space = cbx__h5_space(h, dense->desc.ndim, dense->desc.shape);
+    st = replace_attribute(&a, path, name, dense->count ? dense->data : NULL, err);
     cbx_array_free(dense);
-    cbx__h5_leave(h, before);
     return st;
 }
 
 cbx_status cbx_h5_set_attr_text(cbx_h5 *h, const char *path, const char *name, const char *text, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    cbx_status st = replace_attribute(h, path, name, cbx__h5_text_type(h, H5T_CSET_UTF8), cbx__h5_space(h, 0, NULL),
-                                      &text, err);
+    CBX_SCOPED(cbx__h5_visit, a, h);
 
-    cbx__h5_leave(h, before);
-    return st;
+    a.type = cbx__h5_text_type(h, H5T_CSET_UTF8);
+    a.space = cbx__h5_space(h, 0, NULL);
+    return replace_attribute(&a, path, name, &text, err);
 }
 
 /* === datasets === */
 
-/* A dataset and what is known of it; identifiers are < 0 while they are not open. */
-typedef struct dataset {
-    hid_t id, type, space, plist;
-    cbx_h5_info info;
-    bool null;
-} dataset;
-
-static void dataset_close(const cbx_h5 *h, dataset *d)
-{
-    cbx__h5_release(h, d->plist, d->space, d->type, d->id);
-    d->id = d->type = d->space = d->plist = -1;
-}
-
 /* A forged chunk is refused here: libhdf5 takes its size on trust. */
-static cbx_status read_layout(const cbx_h5 *h, const char *name, dataset *d, bool info_only, cbx_err *err)
+static cbx_status read_layout(cbx__h5_visit *d, const char *name, bool info_only, cbx_err *err)
 {
+    const cbx_h5 *h = d->h;
     hsize_t chunk[H5S_MAX_RANK];
     size_t bytes = h->c.Tget_size(d->type);
 
@@ -222,62 +185,46 @@ static cbx_status check_name(const cbx_h5 *h, const char *name, cbx_err *err)
     return *name ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the name of a dataset of '%s' is empty", h->name);
 }
 
-static cbx_status dataset_open(const cbx_h5 *h, const char *name, bool info_only, dataset *d, cbx_err *err)
+static cbx_status dataset_open(cbx__h5_visit *d, const char *name, bool info_only, cbx_err *err)
 {
+    const cbx_h5 *h = d->h;
     cbx_status st = check_name(h, name, err);
 
-    *d = (dataset){ -1, -1, -1, -1, { { 0 } }, false };
     if (st) return st;
     if (!cbx__h5_exists(h, name)) return cbx_fail(err, CBX_ENOENT, "'%s' is not a dataset of '%s'", name, h->name);
     d->id = h->c.Dopen2(h->file, name, H5P_DEFAULT);
     if (d->id >= 0) d->type = h->c.Dget_type(d->id);
     if (d->id >= 0) d->space = h->c.Dget_space(d->id);
-    if (d->type < 0 || d->space < 0) {
-        st = cbx__h5_fail(h, err, "open the dataset", name);
-        dataset_close(h, d);
-        return st;
-    }
+    if (d->type < 0 || d->space < 0) return cbx__h5_fail(h, err, "open the dataset", name);
     st = cbx__h5_dtype_of(h, d->type, name, &d->info.desc.dtype, &d->info.text, err);
     if (!st) st = cbx__h5_shape_of(h, d->space, name, &d->info.desc, &d->null, err);
-    if (!st) st = read_layout(h, name, d, info_only, err);
-    if (st) dataset_close(h, d);
-    return st;
+    return st ? st : read_layout(d, name, info_only, err);
 }
 
 /* As dataset_open, for numbers. */
-static cbx_status numbers_open(const cbx_h5 *h, const char *name, dataset *d, cbx_err *err)
+static cbx_status numbers_open(cbx__h5_visit *d, const char *name, cbx_err *err)
 {
-    cbx_status st = dataset_open(h, name, false, d, err);
+    const cbx_status st = dataset_open(d, name, false, err);
 
-    if (!st) st = check_numbers(h, "", name, d->info.text, d->null, err);
-    if (st) dataset_close(h, d);
-    return st;
+    return st ? st : check_numbers(d->h, "", name, d->info.text, d->null, err);
 }
 
 /* --- what it is --- */
 
 cbx_status cbx_h5_stat(cbx_h5 *h, const char *name, cbx_h5_info *out, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    dataset d;
-    cbx_status st = dataset_open(h, name, true, &d, err);
+    CBX_SCOPED(cbx__h5_visit, d, h);
+    CBX_SCOPED(cbx_arena, arena, &h->al);
+    const char *const *texts = NULL;
+    size_t n = 0;
+    cbx_status st = dataset_open(&d, name, true, err);
 
     if (!st) st = check_numbers(h, "", name, false, d.null, err);
-    if (!st) {
-        size_t size = sizeof(d.info.units);
-        cbx_arena arena;
-        const char *const *texts = NULL;
-        size_t n = 0;
-
-        cbx_arena_init(&arena, &h->al);
-        if (!cbx_h5_get_attr_text((cbx_h5 *)h, name, "units", &arena, &texts, &n, NULL) && n > 0)
-            snprintf(d.info.units, size, "%s", texts[0]);
-        cbx_arena_clear(&arena);
-        *out = d.info;
-    }
-    dataset_close(h, &d);
-    cbx__h5_leave(h, before);
-    return st;
+    if (st) return st;
+    if (!cbx_h5_get_attr_text(h, name, "units", &arena, &texts, &n, NULL) && n > 0)
+        snprintf(d.info.units, sizeof d.info.units, "%s", texts[0]);
+    *out = d.info;
+    return CBX_OK;
 }
 
 /* --- slabs --- */
@@ -300,7 +247,7 @@ static cbx_status check_slab(const cbx_h5 *h, const char *name, const cbx_array_
     return CBX_OK;
 }
 
-static cbx_status select_slab(const cbx_h5 *h, const char *name, const dataset *d, const cbx_h5_slab *s, cbx_err *err)
+static cbx_status select_slab(const cbx__h5_visit *d, const char *name, const cbx_h5_slab *s, cbx_err *err)
 {
     hsize_t start[CBX_MAX_RANK], step[CBX_MAX_RANK], count[CBX_MAX_RANK];
 
@@ -310,16 +257,17 @@ static cbx_status select_slab(const cbx_h5 *h, const char *name, const dataset *
         step[i] = step_of(s, i);
         count[i] = s->count[i];
     }
-    if (h->c.Sselect_hyperslab(d->space, H5S_SELECT_SET, start, step, count, NULL) < 0)
-        return cbx__h5_fail(h, err, "select a slab of", name);
+    if (d->h->c.Sselect_hyperslab(d->space, H5S_SELECT_SET, start, step, count, NULL) < 0)
+        return cbx__h5_fail(d->h, err, "select a slab of", name);
     return CBX_OK;
 }
 
 /* What read and write have in common: a memory type and a memory space for the selected
  * elements. */
-static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc, void *into,
+static cbx_status transfer(const cbx__h5_visit *d, const char *name, const cbx_array_desc *desc, void *into,
                            const void *from, cbx_err *err)
 {
+    const cbx_h5 *h = d->h;
     hid_t type = cbx__h5_native_type(h, desc->dtype), space = cbx__h5_space(h, desc->ndim, desc->shape);
     herr_t done = -1;
     cbx_status st = CBX_OK;
@@ -336,11 +284,10 @@ static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, 
 
 cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    dataset d;
+    CBX_SCOPED(cbx__h5_visit, d, h);
     size_t count = 0;
     cbx_array *a = NULL;
-    cbx_status st = numbers_open(h, name, &d, err);
+    cbx_status st = numbers_open(&d, name, err);
     cbx_array_desc desc = d.info.desc;
 
     if (!st && slab) {
@@ -348,11 +295,9 @@ cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab
         for (int i = 0; !st && i < desc.ndim; i++) desc.shape[i] = slab->count[i];
     }
     if (!st) st = cbx__h5_check_size(h, &desc, cbx_dtype_size(desc.dtype), name, &count, err);
-    if (!st && slab && count > 0) st = select_slab(h, name, &d, slab, err);
+    if (!st && slab && count > 0) st = select_slab(&d, name, slab, err);
     if (!st) st = cbx_array_create(h->ctx, &desc, &a, err);
-    if (!st && count > 0) st = transfer(h, name, &d, &desc, cbx_array_data_mut(a), NULL, err);
-    dataset_close(h, &d);
-    cbx__h5_leave(h, before);
+    if (!st && count > 0) st = transfer(&d, name, &desc, cbx_array_data_mut(a), NULL, err);
     if (!st) cbx__boundary_tidy_bools(a);
     return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
@@ -370,14 +315,10 @@ static herr_t read_dataset(const cbx_h5 *h, hid_t from, hid_t type, void *buf)
 cbx_status cbx_h5_read_text(cbx_h5 *h, const char *name, cbx_arena *arena, const char *const **out, size_t *count,
                             cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    dataset d;
-    cbx_status st = dataset_open(h, name, false, &d, err);
+    CBX_SCOPED(cbx__h5_visit, d, h);
+    const cbx_status st = dataset_open(&d, name, false, err);
 
-    if (!st) st = cbx__h5_texts(h, d.id, d.type, d.space, read_dataset, name, arena, out, count, err);
-    dataset_close(h, &d);
-    cbx__h5_leave(h, before);
-    return st;
+    return st ? st : cbx__h5_texts(h, d.id, d.type, d.space, read_dataset, name, arena, out, count, err);
 }
 
 /* --- writing --- */
@@ -404,30 +345,28 @@ static cbx_status check_above(const cbx_h5 *h, const char *name, cbx_err *err)
     return CBX_OK;
 }
 
-/* The dataset's identifier through out; the groups above it are made, too. */
-static cbx_status make_dataset(const cbx_h5 *h, const char *name, hid_t type, hid_t space, hid_t plist, hid_t *out,
-                               cbx_err *err)
+/* Of the type, space and list of properties of d; the groups above it are made, too. */
+static cbx_status make_dataset(cbx__h5_visit *d, const char *name, cbx_err *err)
 {
+    const cbx_h5 *h = d->h;
     cbx_status st = check_name(h, name, err);
 
     if (!st) st = check_above(h, name, err);
     if (st) return st;
+    if (cbx__h5_exists(h, name)) return cbx_fail(err, CBX_EEXIST, "'%s' already exists in '%s'", name, h->name);
     hid_t links = h->c.Pcreate(*h->c.P_CLS_LINK_CREATE_ID);
-    if (cbx__h5_exists(h, name)) {
-        cbx__h5_release(h, links);
-        return cbx_fail(err, CBX_EEXIST, "'%s' already exists in '%s'", name, h->name);
-    }
-    if (type >= 0 && space >= 0 && plist >= 0 && links >= 0 && h->c.Pset_create_intermediate_group(links, 1) >= 0)
-        *out = h->c.Dcreate2(h->file, name, type, space, links, plist, H5P_DEFAULT);
-    st = *out < 0 ? cbx__h5_fail(h, err, "make the dataset", name) : CBX_OK;
+    if (d->type >= 0 && d->space >= 0 && d->plist >= 0 && links >= 0 &&
+        h->c.Pset_create_intermediate_group(links, 1) >= 0)
+        d->id = h->c.Dcreate2(h->file, name, d->type, d->space, links, d->plist, H5P_DEFAULT);
+    st = d->id < 0 ? cbx__h5_fail(h, err, "make the dataset", name) : CBX_OK;
     cbx__h5_release(h, links);
     return st;
 }
 
-static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
-                                 cbx_err *err)
+cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
+                         cbx_err *err)
 {
-    hid_t type = -1, space = -1, plist = -1, id = -1;
+    CBX_SCOPED(cbx__h5_visit, d, h);
     cbx_h5_write_opts o = CBX_H5_WRITE_OPTS_INIT;
     size_t count = 0;
     cbx_status st = cbx__h5_check_writable(h, name, err);
@@ -435,38 +374,26 @@ static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_de
     if (!st) st = cbx_take_options(&o, sizeof o, opts, "cbx_h5_write_opts", err);
     if (!st) st = cbx_array_desc_count(desc, &count, err);
     if (st) return st;
-    plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
-    if (plist < 0) st = cbx__h5_fail(h, err, "make the dataset", name);
-    if (!st) st = cbx__h5_set_filters(h, plist, desc, &o, name, err);
-    if (!st) {
-        type = cbx__h5_native_type(h, desc->dtype);
-        space = cbx__h5_space(h, desc->ndim, desc->shape);
-        st = make_dataset(h, name, type, space, plist, &id, err);
-    }
-    cbx__h5_release(h, id, space, type, plist);
+    d.plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    if (d.plist < 0) return cbx__h5_fail(h, err, "make the dataset", name);
+    st = cbx__h5_set_filters(h, d.plist, desc, &o, name, err);
+    if (st) return st;
+    d.type = cbx__h5_native_type(h, desc->dtype);
+    d.space = cbx__h5_space(h, desc->ndim, desc->shape);
+    st = make_dataset(&d, name, err);
     if (!st && o.units) st = cbx_h5_set_attr_text(h, name, "units", o.units, err);
     return st;
 }
 
-cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
-                         cbx_err *err)
-{
-    h5_entered before = cbx__h5_enter(h);
-    cbx_status st = create_dataset(h, name, desc, opts, err);
-
-    cbx__h5_leave(h, before);
-    return st;
-}
-
 /* slab NULL: the array is the whole dataset, which was made for it. */
-static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
+cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
-    dataset d;
+    CBX_SCOPED(cbx__h5_visit, d, h);
     cbx_array *dense = NULL;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
     if (!st) st = cbx__boundary_check_data(a, "write", err);
-    if (!st) st = numbers_open(h, name, &d, err);
+    if (!st) st = numbers_open(&d, name, err);
     if (st) return st;
     const cbx_array_desc *desc = cbx_array_get_desc(a);
     if (desc->ndim != d.info.desc.ndim)
@@ -480,46 +407,32 @@ static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
         cbx_h5_slab part = *slab;
         memcpy(part.count, desc->shape, sizeof(part.count));
         st = check_slab(h, name, &d.info.desc, &part, err);
-        if (!st && cbx_array_count(a) > 0) st = select_slab(h, name, &d, &part, err);
+        if (!st && cbx_array_count(a) > 0) st = select_slab(&d, name, &part, err);
     }
     if (!st && !cbx_array_is_contiguous(a)) st = cbx__boundary_copy(h->ctx, a, &dense, err);
-    if (!st && cbx_array_count(a) > 0) st = transfer(h, name, &d, desc, NULL, cbx_array_data(dense ? dense : a), err);
+    if (!st && cbx_array_count(a) > 0) st = transfer(&d, name, desc, NULL, cbx_array_data(dense ? dense : a), err);
     cbx_array_free(dense);
-    dataset_close(h, &d);
-    return st;
-}
-
-cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
-{
-    h5_entered before = cbx__h5_enter(h);
-    cbx_status st = write_slab(h, name, slab, a, err);
-
-    cbx__h5_leave(h, before);
     return st;
 }
 
 cbx_status cbx_h5_write(cbx_h5 *h, const char *name, const cbx_array *a, const cbx_h5_write_opts *opts, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
     cbx_status st = cbx__boundary_check_data(a, "write", err);
 
-    if (!st) st = create_dataset(h, name, cbx_array_get_desc(a), opts, err);
-    if (!st) st = write_slab(h, name, NULL, a, err);
-    cbx__h5_leave(h, before);
-    return st;
+    if (!st) st = cbx_h5_create(h, name, cbx_array_get_desc(a), opts, err);
+    return st ? st : cbx_h5_write_slab(h, name, NULL, a, err);
 }
 
 cbx_status cbx_h5_write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
 {
-    h5_entered before = cbx__h5_enter(h);
-    hid_t id = -1, type = cbx__h5_text_type(h, H5T_CSET_UTF8), space = cbx__h5_space(h, 0, NULL),
-          plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    CBX_SCOPED(cbx__h5_visit, d, h);
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
-    if (!st) st = make_dataset(h, name, type, space, plist, &id, err);
-    if (!st && h->c.Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
+    d.type = cbx__h5_text_type(h, H5T_CSET_UTF8);
+    d.space = cbx__h5_space(h, 0, NULL);
+    d.plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    if (!st) st = make_dataset(&d, name, err);
+    if (!st && h->c.Dwrite(d.id, d.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
         st = cbx__h5_fail(h, err, "write", name);
-    cbx__h5_release(h, id, plist, space, type);
-    cbx__h5_leave(h, before);
     return st;
 }

@@ -6,6 +6,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/io/npz.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 
 #define CSV_MAX ((size_t)2 << 30) /* bytes */
 
@@ -87,16 +88,12 @@ static cbx_status find_reader(const char *source, cbx_arena *arena, reader **rea
 
 cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx_err *err)
 {
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     const char *path, *member;
-    cbx_arena arena;
     reader *read;
-    cbx_status st;
+    const cbx_status st = find_reader(source, &arena, &read, &path, &member, err);
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = find_reader(source, &arena, &read, &path, &member, err);
-    if (!st) st = read(ctx, path, member, out, err);
-    cbx_arena_clear(&arena);
-    return st;
+    return st ? st : read(ctx, path, member, out, err);
 }
 
 cbx_status cbx_words_load(cbx_ctx *ctx, const char *source, cbx_arena *arena, const char ***out, size_t *n,

@@ -18,9 +18,9 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/npy_internal.h"
+#include "calibrax/array/scratch.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/pool.h"
 
 #define CHUNK_BYTES ((size_t)256 << 10) /* strided arrays are written through a buffer of this size */
 
@@ -263,33 +263,29 @@ cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err
 
 cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
-    cbx_block block = { 0 };
+    CBX_SCOPED(cbx__scratch, block, ctx);
     size_t head = 0;
     cbx_status st = cbx__boundary_check_data(a, "write", err);
 
     if (!st) st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), head + cbx_array_bytes(a), &block, err);
+    if (!st) st = cbx__scratch_get(&block, head + cbx_array_bytes(a), err);
     if (!st) st = cbx_npy_make_header(cbx_array_get_desc(a), block.data, head, NULL, err);
-    if (!st) {
-        cbx__array_pack(a, 0, cbx_array_count(a), (char *)block.data + head);
-        st = cbx_file_write_atomic(ctx, path, block.data, head + cbx_array_bytes(a), err);
-    }
-    cbx_pool_put(cbx_ctx_pool(ctx), block);
-    return st;
+    if (st) return st;
+    cbx__array_pack(a, 0, cbx_array_count(a), (char *)block.data + head);
+    return cbx_file_write_atomic(ctx, path, block.data, head + cbx_array_bytes(a), err);
 }
 
 static cbx_status write_strided(cbx_ctx *ctx, int fd, const cbx_array *a, size_t offset, cbx_err *err)
 {
     size_t size = cbx_dtype_size(cbx_array_dtype(a)), step = CHUNK_BYTES / size, count = cbx_array_count(a);
-    cbx_block block = { 0 };
-    cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), CHUNK_BYTES, &block, err);
+    CBX_SCOPED(cbx__scratch, block, ctx);
+    cbx_status st = cbx__scratch_get(&block, CHUNK_BYTES, err);
 
     for (size_t first = 0; !st && first < count; first += step) {
         size_t n = count - first < step ? count - first : step;
         cbx__array_pack(a, first, n, block.data);
         st = write_at(fd, block.data, n * size, offset + first * size, err);
     }
-    cbx_pool_put(cbx_ctx_pool(ctx), block);
     return st;
 }
 

@@ -62,21 +62,19 @@ static cbx_status report(const zip_calls *calls, zip_error_t *e, const char *doi
     static const struct {
         int code;
         cbx_status status;
-    } others[] = {
-        { ZIP_ER_MEMORY, CBX_ENOMEM },
-        { ZIP_ER_READ, CBX_EIO },
-        { ZIP_ER_WRITE, CBX_EIO },
-        { ZIP_ER_SEEK, CBX_EIO },
-        { ZIP_ER_OPEN, CBX_EIO },
-        { ZIP_ER_TMPOPEN, CBX_EIO },
-        { ZIP_ER_RENAME, CBX_EIO },
-        { ZIP_ER_CLOSE, CBX_EIO },
-        { ZIP_ER_REMOVE, CBX_EIO },
-        { ZIP_ER_COMPNOTSUPP, CBX_EUNSUPPORTED },
-        { ZIP_ER_ENCRNOTSUPP, CBX_EUNSUPPORTED },
-        { ZIP_ER_NOPASSWD, CBX_EUNSUPPORTED },
-        { ZIP_ER_MULTIDISK, CBX_EUNSUPPORTED },
-    };
+    } others[] = { { ZIP_ER_MEMORY, CBX_ENOMEM },
+                   { ZIP_ER_READ, CBX_EIO },
+                   { ZIP_ER_WRITE, CBX_EIO },
+                   { ZIP_ER_SEEK, CBX_EIO },
+                   { ZIP_ER_OPEN, CBX_EIO },
+                   { ZIP_ER_TMPOPEN, CBX_EIO },
+                   { ZIP_ER_RENAME, CBX_EIO },
+                   { ZIP_ER_CLOSE, CBX_EIO },
+                   { ZIP_ER_REMOVE, CBX_EIO },
+                   { ZIP_ER_COMPNOTSUPP, CBX_EUNSUPPORTED },
+                   { ZIP_ER_ENCRNOTSUPP, CBX_EUNSUPPORTED },
+                   { ZIP_ER_NOPASSWD, CBX_EUNSUPPORTED },
+                   { ZIP_ER_MULTIDISK, CBX_EUNSUPPORTED } };
     cbx_status st = CBX_EFORMAT;
 
     for (size_t i = 0; i < CBX_LEN(others); i++)
@@ -408,19 +406,16 @@ static cbx_status write_archive(cbx_ctx *ctx, const char *path, outgoing *all, s
     cbx_status st = open_libzip(ctx, &calls, &lib, err);
 
     if (!st) st = cbx_replacement_begin(ctx, path, &file, err);
-    if (st) goto done;
-    archive = calls.open(cbx_replacement_path(file), ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (!archive) st = report_code(&calls, code, "write", path, err);
+    if (!st) archive = calls.open(cbx_replacement_path(file), ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (!st && !archive) st = report_code(&calls, code, "write", path, err);
     for (size_t i = 0; !st && i < n; i++) st = add_member(&calls, archive, &all[i], deflate, err);
-    if (st) goto done;
-    if (calls.close(archive)) {
+    if (!st && calls.close(archive)) {
         st = report(&calls, calls.get_error(archive), "write", path, err);
-        goto done;
+    } else if (!st) {
+        archive = NULL;
+        st = cbx_replacement_commit(file, err);
+        file = NULL;
     }
-    archive = NULL;
-    st = cbx_replacement_commit(file, err);
-    file = NULL;
-done:
     if (archive) calls.discard(archive); /* asks its sources a last time */
     cbx_replacement_discard(file);
     cbx_library_close(lib);
@@ -432,12 +427,9 @@ cbx_status cbx_npz_write(cbx_ctx *ctx, const char *path, const cbx_npz_member *m
 {
     static const char nothing[22] = { 'P', 'K', 5, 6 }; /* a directory of nothing, which libzip does not write */
     outgoing *all = NULL;
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
 
     if (n == 0) return cbx_file_write_atomic(ctx, path, nothing, sizeof(nothing), err);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = prepare(&arena, members, n, &all, err);
-    if (!st) st = write_archive(ctx, path, all, n, packing == CBX_NPZ_DEFLATED, err);
-    cbx_arena_clear(&arena);
-    return st;
+    const cbx_status st = prepare(&arena, members, n, &all, err);
+    return st ? st : write_archive(ctx, path, all, n, packing == CBX_NPZ_DEFLATED, err);
 }
