@@ -92,8 +92,7 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, operands in, const vers
     return CBX_OK;
 }
 
-static cbx_status call_compiled(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                void *user)
+CBX__BODY(call_compiled)
 {
     compiled *c = user;
     const version *v = NULL;

@@ -57,29 +57,43 @@ typedef struct flow {
     cbx__graph **graph;
     size_t *consts;
     cbx_array **in; /* operands of the operation */
-    size_t nin, capacity;
-    void *space;
-    size_t bytes;
+    size_t nin;
+    cbx_arena arena; /* of all lists */
+    cbx_err err;
 } flow;
 
-/* Space for n functions and their descriptions: d is for operands of any of them. */
-static cbx_status flow_init(flow *w, cbx_ctx *ctx, const char *what, size_t n, size_t widest, cbx_array_desc **d,
-                            cbx_err *err)
+static cbx_status flow_begin(flow *w, cbx_ctx *ctx, const char *what)
 {
-    *w = (flow){ .ctx = ctx, .what = what, .n = n };
-    w->bytes = n * (sizeof *w->traced + sizeof *w->graph + sizeof *w->consts) + (widest + 1) * sizeof **d;
-    w->space = cbx_mem_zalloc(cbx_ctx_allocator(ctx), w->bytes);
-    if (!w->space) return cbx_fail(err, CBX_ENOMEM, "no memory for the functions of '%s'", what);
-    w->traced = w->space;
-    w->graph = (cbx__graph **)(void *)(w->traced + n);
-    w->consts = (size_t *)(void *)(w->graph + n);
-    *d = (cbx_array_desc *)(void *)(w->consts + n);
+    *w = (flow){ .ctx = ctx, .what = what, .err = CBX_ERR_INIT };
+    cbx_arena_init(&w->arena, cbx_ctx_allocator(ctx));
+    return cbx__begin(ctx, &w->err);
+}
+
+/* A list of n arrays, all NULL; NULL, with a failure in st, without memory. */
+static cbx_array **flow_list(flow *w, size_t n, cbx_status *st)
+{
+    cbx_array **list = cbx_arena_calloc(&w->arena, n, sizeof *list);
+
+    if (!list && !*st) *st = cbx_fail(&w->err, CBX_ENOMEM, "no memory for the operands of '%s'", w->what);
+    return list;
+}
+
+/* Space for n functions and their descriptions: d is for operands of any of them. */
+static cbx_status flow_functions(flow *w, size_t n, size_t widest, cbx_array_desc **d)
+{
+    w->traced = cbx_arena_calloc(&w->arena, n, sizeof *w->traced);
+    w->graph = cbx_arena_calloc(&w->arena, n, sizeof *w->graph);
+    w->consts = cbx_arena_calloc(&w->arena, n, sizeof *w->consts);
+    *d = cbx_arena_calloc(&w->arena, widest, sizeof **d);
+    if (!w->traced || !w->graph || !w->consts || !*d)
+        return cbx_fail(&w->err, CBX_ENOMEM, "no memory for the functions of '%s'", w->what);
+    w->n = n;
     return CBX_OK;
 }
 
-static cbx_status flow_trace(flow *w, size_t i, const cbx_fn *f, const cbx_array_desc *in, cbx_err *err)
+static cbx_status flow_trace(flow *w, size_t i, const cbx_fn *f, const cbx_array_desc *in)
 {
-    const cbx_status st = cbx__trace_fn(w->ctx, f, in, &w->traced[i], err);
+    const cbx_status st = cbx__trace_fn(w->ctx, f, in, &w->traced[i], &w->err);
 
     if (st) return st;
     w->graph[i] = w->traced[i].graph;
@@ -90,12 +104,14 @@ static cbx_status flow_trace(flow *w, size_t i, const cbx_fn *f, const cbx_array
 
 /* The list of operands: first (NULL: none), what the functions captured, then two lists. */
 static cbx_status flow_operands(flow *w, const cbx_array *first, size_t na, cbx_array *const *a, size_t nb,
-                                cbx_array *const *b, cbx_err *err)
+                                cbx_array *const *b)
 {
-    w->capacity = 1 + na + nb;
-    for (size_t i = 0; i < w->n; i++) w->capacity += w->consts[i];
-    w->in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), w->capacity, sizeof *w->in);
-    if (!w->in) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", w->what);
+    size_t all = 1 + na + nb;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < w->n; i++) all += w->consts[i];
+    w->in = flow_list(w, all, &st);
+    if (st) return st;
     if (first) w->in[w->nin++] = (cbx_array *)(uintptr_t)first;
     for (size_t i = 0; i < w->n; i++)
         for (size_t k = 0; k < w->consts[i]; k++) w->in[w->nin++] = w->traced[i].captured[k];
@@ -105,13 +121,12 @@ static cbx_status flow_operands(flow *w, const cbx_array *first, size_t na, cbx_
 }
 
 /* The end: out[] were made by the operation, or st is the failure. */
-static cbx_status flow_end(flow *w, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
+static cbx_status flow_end(flow *w, cbx_status st, size_t nout, cbx_array **out)
 {
-    for (size_t i = 0; w->space && i < w->n; i++) cbx__traced_clear(w->ctx, &w->traced[i]);
-    cbx_mem_free(cbx_ctx_allocator(w->ctx), w->in, w->capacity * sizeof *w->in);
-    cbx_mem_free(cbx_ctx_allocator(w->ctx), w->space, w->bytes);
+    for (size_t i = 0; i < w->n; i++) cbx__traced_clear(w->ctx, &w->traced[i]);
+    cbx_arena_clear(&w->arena);
     if (st) {
-        cbx__refuse(w->ctx, st, "%s", err->message);
+        cbx__refuse(w->ctx, st, "%s", w->err.message);
         for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed();
     }
     return cbx_ctx_pending(w->ctx, NULL);
@@ -146,25 +161,24 @@ static cbx_status scan(cbx_ctx *ctx, const char *what, const cbx_fn *body, size_
                        cbx_array **out)
 {
     const size_t nout = body ? body->nout : 0;
-    cbx_err err = CBX_ERR_INIT;
     cbx_array_desc *d = NULL;
-    flow w = { .ctx = ctx };
-    cbx_status st = cbx__begin(ctx, &err);
+    flow w;
+    cbx_status st = flow_begin(&w, ctx, what);
 
-    if (!st) st = body_check(what, body, ncarry + nxs, ncarry, true, &err);
-    if (!st) st = cbx__operands_check(what, ncarry, init, &err);
-    if (!st) st = cbx__operands_check(what, nxs, xs, &err);
-    if (!st) st = scan_length(nxs, xs, &length, &err);
-    if (!st) st = flow_init(&w, ctx, what, 1, body->nin, &d, &err);
-    if (st) return flow_end(&w, st, &err, nout, out);
+    if (!st) st = body_check(what, body, ncarry + nxs, ncarry, true, &w.err);
+    if (!st) st = cbx__operands_check(what, ncarry, init, &w.err);
+    if (!st) st = cbx__operands_check(what, nxs, xs, &w.err);
+    if (!st) st = scan_length(nxs, xs, &length, &w.err);
+    if (!st) st = flow_functions(&w, 1, body->nin, &d);
+    if (st) return flow_end(&w, st, nout, out);
     for (size_t i = 0; i < ncarry; i++) d[i] = init[i]->desc;
     for (size_t i = 0; i < nxs; i++) d[ncarry + i] = cbx__element_desc(&xs[i]->desc);
-    st = flow_trace(&w, 0, body, d, &err);
+    st = flow_trace(&w, 0, body, d);
     for (size_t i = hidden; !st && i < ncarry; i++)
-        st = carry_check(what, body, i - hidden, &d[i], cbx__graph_out(w.graph[0], i), &err);
-    if (!st) st = flow_operands(&w, NULL, ncarry, init, nxs, xs, &err);
+        st = carry_check(what, body, i - hidden, &d[i], cbx__graph_out(w.graph[0], i), &w.err);
+    if (!st) st = flow_operands(&w, NULL, ncarry, init, nxs, xs);
     if (!st) apply(&w, ncarry, nxs, length, reverse, every, out);
-    return flow_end(&w, st, &err, nout, out);
+    return flow_end(&w, st, nout, out);
 }
 
 cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
@@ -182,34 +196,32 @@ cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *
  * A graph with the inputs and results of a segment of m steps: the scan over them, or a checkpoint
  * of that (inner).
  */
-static cbx_status segment(const flow *w, size_t ncarry, size_t nxs, size_t m, bool reverse, cbx__graph *inner,
-                          cbx__traced *made, cbx_err *err)
+static cbx_status segment(flow *w, size_t ncarry, size_t nxs, size_t m, bool reverse, cbx__graph *inner,
+                          cbx__traced *made)
 {
     const cbx__graph *g = w->graph[0];
     const size_t nin = g->in.n, first_x = nin - nxs;
-    cbx_array **in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), nin + g->out.n + 1, sizeof *in), **out = in + nin;
+    cbx_status st = CBX_OK;
+    cbx_array **in = flow_list(w, nin + g->out.n, &st), **out = in + nin;
     cbx__trace trace;
     cbx_scope scope;
-    cbx_status st = in ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for a segment of '%s'", w->what);
 
-    if (!st) st = cbx__trace_begin(w->ctx, g->name, true, &trace, err);
-    if (!st) {
-        cbx_scope_open(w->ctx, &scope);
-        for (size_t i = 0; !st && i < nin; i++) {
-            cbx_array_desc d = *cbx__graph_in(inner ? inner : g, i);
-            if (!inner && i >= first_x) st = cbx__stacked_desc(w->what, m, cbx__graph_in(g, i), &d, err);
-            if (!st) st = cbx__trace_input(&trace, &d, &in[i], err);
-        }
-        if (!st && inner)
-            cbx__called_apply(w->ctx, &(cbx__called){ .prim = CBX_PRIM_CHECKPOINT, .f = inner }, nin, in, out);
-        else if (!st)
-            cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, m, reverse, in, out);
-        if (!st) st = cbx_ctx_pending(w->ctx, err);
-        st = cbx__trace_end(&trace, st, g->out.n, out, made, err);
-        cbx_scope_close(&scope, NULL);
-        cbx__arrays_free(nin, in);
+    if (!st) st = cbx__trace_begin(w->ctx, g->name, true, &trace, &w->err);
+    if (st) return st;
+    cbx_scope_open(w->ctx, &scope);
+    for (size_t i = 0; !st && i < nin; i++) {
+        cbx_array_desc d = *cbx__graph_in(inner ? inner : g, i);
+        if (!inner && i >= first_x) st = cbx__stacked_desc(w->what, m, cbx__graph_in(g, i), &d, &w->err);
+        if (!st) st = cbx__trace_input(&trace, &d, &in[i], &w->err);
     }
-    cbx_mem_free(cbx_ctx_allocator(w->ctx), in, (nin + g->out.n + 1) * sizeof *in);
+    if (!st && inner)
+        cbx__called_apply(w->ctx, &(cbx__called){ .prim = CBX_PRIM_CHECKPOINT, .f = inner }, nin, in, out);
+    else if (!st)
+        cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, m, reverse, in, out);
+    if (!st) st = cbx_ctx_pending(w->ctx, &w->err);
+    st = cbx__trace_end(&trace, st, g->out.n, out, made, &w->err);
+    cbx_scope_close(&scope, NULL);
+    cbx__arrays_free(nin, in);
     return st;
 }
 
@@ -236,16 +248,16 @@ static cbx_array *joined_steps(cbx_ctx *ctx, const cbx_array *y, size_t n, size_
 
 /* n segments of m steps each, from a step on; carry in w->in goes in and out of them. */
 static cbx_status walk_segments(flow *w, size_t ncarry, size_t nxs, size_t from, size_t n, size_t m, bool reverse,
-                                cbx_array **out, cbx_err *err)
+                                cbx_array **out)
 {
     cbx__graph *g = w->graph[0];
     const size_t nout = g->out.n, first_x = w->nin - nxs;
     cbx__traced inner = { 0 }, outer = { 0 };
-    cbx_array **in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), w->nin + 1, sizeof *in);
-    cbx_status st = in ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the segments of '%s'", w->what);
+    cbx_status st = CBX_OK;
+    cbx_array **in = flow_list(w, w->nin, &st);
 
-    if (!st && (m > 1 || n == 1)) st = segment(w, ncarry, nxs, m, reverse, NULL, &inner, err);
-    if (!st && n > 1) st = segment(w, ncarry, nxs, m, reverse, m > 1 ? inner.graph : g, &outer, err);
+    if (!st && (m > 1 || n == 1)) st = segment(w, ncarry, nxs, m, reverse, NULL, &inner);
+    if (!st && n > 1) st = segment(w, ncarry, nxs, m, reverse, m > 1 ? inner.graph : g, &outer);
     for (size_t i = 0; !st && i < w->nin; i++) in[i] = i < first_x ? w->in[i] : steps_of(w->ctx, w->in[i], from, n, m);
     if (!st && n > 1)
         cbx__scan_apply(w->ctx, outer.graph, w->consts[0], ncarry, nxs, n, reverse, in, out);
@@ -255,8 +267,7 @@ static cbx_status walk_segments(flow *w, size_t ncarry, size_t nxs, size_t from,
     for (size_t i = ncarry; !st && i < nout; i++) out[i] = joined_steps(w->ctx, out[i], n, m);
     cbx__traced_clear(w->ctx, &outer);
     cbx__traced_clear(w->ctx, &inner);
-    cbx_mem_free(cbx_ctx_allocator(w->ctx), in, (w->nin + 1) * sizeof *in);
-    return st ? st : cbx_ctx_pending(w->ctx, err);
+    return st ? st : cbx_ctx_pending(w->ctx, &w->err);
 }
 
 static size_t square_root_up(size_t n)
@@ -272,27 +283,23 @@ static void checkpointed_scan(flow *w, size_t ncarry, size_t nxs, size_t length,
 {
     const size_t k = every == CBX_SAVE_SQRT ? square_root_up(length) : every < length ? every : length;
     const size_t n = k ? length / k : 0, rest = k ? length % k : 0, nout = w->graph[0]->out.n;
-    cbx_array **tail = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st = CBX_OK;
 
     if (length < 2 || !cbx__is_recorded(w->ctx, w->nin, (const cbx_array *const *)w->in)) {
         plain_scan(w, ncarry, nxs, length, reverse, every, out);
         return;
     }
-    st = walk_segments(w, ncarry, nxs, reverse ? rest : 0, n, k, reverse, out, &err);
+    st = walk_segments(w, ncarry, nxs, reverse ? rest : 0, n, k, reverse, out);
     if (!st && rest) {
-        tail = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), nout + 1, sizeof *tail);
-        if (!tail) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the last steps of '%s'", w->what);
-        if (!st) st = walk_segments(w, ncarry, nxs, reverse ? 0 : n * k, 1, rest, reverse, tail, &err);
+        cbx_array **tail = flow_list(w, nout, &st);
+        if (!st) st = walk_segments(w, ncarry, nxs, reverse ? 0 : n * k, 1, rest, reverse, tail);
         for (size_t i = 0; !st && i < nout; i++) {
             const cbx_array *both[2] = { reverse ? tail[i] : out[i], reverse ? out[i] : tail[i] };
             out[i] = i < ncarry ? tail[i] : cbx_concat(w->ctx, 2, both, 0);
         }
-        cbx_mem_free(cbx_ctx_allocator(w->ctx), tail, (nout + 1) * sizeof *tail);
     }
     if (!st) return;
-    cbx__refuse(w->ctx, st, "%s", err.message);
+    cbx__refuse(w->ctx, st, "%s", w->err.message);
     for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed();
 }
 
@@ -309,7 +316,7 @@ cbx_status cbx_scan_checkpointed(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry
 
 /* ---- fori_loop: a scan that carries the index ---- */
 
-static cbx_status counted_step(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(counted_step)
 {
     const cbx_fn *body = user;
     cbx_status st = cbx_fn_call(ctx, body, nin, in, nout - 1, out + 1);
@@ -322,28 +329,24 @@ cbx_status cbx_fori_loop(cbx_ctx *ctx, int64_t lower, int64_t upper, const cbx_f
                          cbx_array *const *init, cbx_array **out)
 {
     const size_t length = upper > lower ? (size_t)((uint64_t)upper - (uint64_t)lower) : 0;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_err err = CBX_ERR_INIT;
-    cbx_array **list = NULL;
+    cbx_array **list;
     cbx_scope scope;
     cbx_fn counted;
-    flow w = { .ctx = ctx };
-    cbx_status st = cbx__begin(ctx, &err);
+    flow w;
+    cbx_status st = flow_begin(&w, ctx, "fori_loop");
 
-    if (!st) st = body_check("fori_loop", body, n + 1, n, false, &err);
-    if (!st) st = cbx__operands_check("fori_loop", n, init, &err);
-    if (!st && !(list = cbx_mem_calloc(al, n + 1, sizeof(cbx_array *))))
-        st = cbx_fail(&err, CBX_ENOMEM, "no memory for the values of 'fori_loop'");
-    if (st) return flow_end(&w, st, &err, n, out);
+    if (!st) st = body_check("fori_loop", body, n + 1, n, false, &w.err);
+    if (!st) st = cbx__operands_check("fori_loop", n, init, &w.err);
+    list = flow_list(&w, n + 1, &st);
+    if (st) return flow_end(&w, st, n, out);
     cbx_scope_open(ctx, &scope); /* the index lives in it */
     list[0] = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(lower));
     for (size_t i = 0; i < n; i++) list[i + 1] = init[i];
     counted = (cbx_fn){ body->name, counted_step, (void *)(uintptr_t)body, n + 1, n + 1, NULL };
     scan(ctx, "fori_loop", &counted, 1, n + 1, list, 0, NULL, length, false, 0, plain_scan, list);
-    st = cbx_scope_close_keep(&scope, n, list + 1, &err);
+    st = cbx_scope_close_keep(&scope, n, list + 1, &w.err);
     for (size_t i = 0; !st && i < n; i++) out[i] = cbx_scope_hold(ctx, list[i + 1]);
-    cbx_mem_free(al, list, (n + 1) * sizeof(cbx_array *));
-    return flow_end(&w, st, &err, n, out);
+    return flow_end(&w, st, n, out);
 }
 
 /* ---- while_loop ---- */
@@ -352,26 +355,25 @@ cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, 
                           cbx_array **out)
 {
     const char *what = "while_loop";
-    cbx_err err = CBX_ERR_INIT;
     cbx_array_desc *d = NULL;
-    flow w = { .ctx = ctx };
-    cbx_status st = cbx__begin(ctx, &err);
+    flow w;
+    cbx_status st = flow_begin(&w, ctx, what);
 
-    if (!st) st = body_check(what, test, n, 1, false, &err);
-    if (!st) st = body_check(what, body, n, n, false, &err);
-    if (!st) st = cbx__operands_check(what, n, init, &err);
-    if (!st) st = flow_init(&w, ctx, what, 2, n, &d, &err);
-    if (st) return flow_end(&w, st, &err, n, out);
+    if (!st) st = body_check(what, test, n, 1, false, &w.err);
+    if (!st) st = body_check(what, body, n, n, false, &w.err);
+    if (!st) st = cbx__operands_check(what, n, init, &w.err);
+    if (!st) st = flow_functions(&w, 2, n, &d);
+    if (st) return flow_end(&w, st, n, out);
     for (size_t i = 0; i < n; i++) d[i] = init[i]->desc;
-    st = flow_trace(&w, CBX__WHILE_TEST, test, d, &err);
+    st = flow_trace(&w, CBX__WHILE_TEST, test, d);
     if (!st && cbx__graph_out(w.graph[0], 0)->ndim != 0)
-        st = cbx_fail(&err, CBX_ESHAPE, "'%s' of 'while_loop' returns %s, it must return a scalar", test->name,
+        st = cbx_fail(&w.err, CBX_ESHAPE, "'%s' of 'while_loop' returns %s, it must return a scalar", test->name,
                       CBX__DESC_TEXT(cbx__graph_out(w.graph[0], 0)));
-    if (!st) st = flow_trace(&w, CBX__WHILE_BODY, body, d, &err);
-    for (size_t i = 0; !st && i < n; i++) st = carry_check(what, body, i, &d[i], cbx__graph_out(w.graph[1], i), &err);
-    if (!st) st = flow_operands(&w, NULL, n, init, 0, NULL, &err);
+    if (!st) st = flow_trace(&w, CBX__WHILE_BODY, body, d);
+    for (size_t i = 0; !st && i < n; i++) st = carry_check(what, body, i, &d[i], cbx__graph_out(w.graph[1], i), &w.err);
+    if (!st) st = flow_operands(&w, NULL, n, init, 0, NULL);
     if (!st) cbx__while_apply(ctx, w.graph, w.consts, n, w.in, out);
-    return flow_end(&w, st, &err, n, out);
+    return flow_end(&w, st, n, out);
 }
 
 /* ---- cond and switch ---- */
@@ -415,32 +417,31 @@ static cbx_status choose(cbx_ctx *ctx, const char *what, const cbx_array *index,
                          const cbx_fn *const *branches, size_t nin, cbx_array *const *in, cbx_array **out)
 {
     size_t nout = n ? SIZE_MAX : 0; /* results that every branch has: branches may disagree */
-    cbx_err err = CBX_ERR_INIT;
     cbx_array_desc *d = NULL;
-    flow w = { .ctx = ctx };
-    cbx_status st = cbx__begin(ctx, &err);
+    flow w;
+    cbx_status st = flow_begin(&w, ctx, what);
 
     for (size_t i = 0; i < n; i++) {
         const size_t has = branches[i] ? branches[i]->nout : 0;
         if (has < nout) nout = has;
     }
-    if (!st) st = branches_check(what, index, n, branches, nin, in, &err);
+    if (!st) st = branches_check(what, index, n, branches, nin, in, &w.err);
     if (!st && !truth && cbx_dtype_kind(index->desc.dtype) != CBX_KIND_INT)
-        st = cbx_fail(&err, CBX_EDTYPE, "'%s' takes an integer, not %s", what, cbx_dtype_name(index->desc.dtype));
-    if (!st) st = flow_init(&w, ctx, what, n, nin, &d, &err);
-    if (st) return flow_end(&w, st, &err, nout, out);
+        st = cbx_fail(&w.err, CBX_EDTYPE, "'%s' takes an integer, not %s", what, cbx_dtype_name(index->desc.dtype));
+    if (!st) st = flow_functions(&w, n, nin, &d);
+    if (st) return flow_end(&w, st, nout, out);
     for (size_t i = 0; i < nin; i++) d[i] = in[i]->desc;
     for (size_t i = 0; !st && i < n; i++) {
-        st = flow_trace(&w, i, branches[i], d, &err);
-        if (!st && i > 0) st = branch_check(&w, branches, i, &err);
+        st = flow_trace(&w, i, branches[i], d);
+        if (!st && i > 0) st = branch_check(&w, branches, i, &w.err);
     }
     if (!st) {
         const size_t mark = cbx__mark(ctx);
-        st = flow_operands(&w, as_index(ctx, index, n, truth), nin, in, 0, NULL, &err);
+        st = flow_operands(&w, as_index(ctx, index, n, truth), nin, in, 0, NULL);
         if (!st) cbx__cond_apply(ctx, n, w.graph, w.consts, nin, w.in, out);
         if (!st) cbx__tidy_list(ctx, mark, nout, out);
     }
-    return flow_end(&w, st, &err, nout, out);
+    return flow_end(&w, st, nout, out);
 }
 
 cbx_status cbx_cond(cbx_ctx *ctx, const cbx_array *which, const cbx_fn *yes, const cbx_fn *no, size_t nin,

@@ -28,7 +28,7 @@ typedef struct forward {
 } forward;
 
 /* Residuals that are not needed are left unset: they become a scalar. */
-static cbx_status call_forward(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_forward)
 {
     const forward *w = user;
     const cbx_status st = w->of.f->call(ctx, nin, in, nout, out, w->of.f->user);
@@ -66,15 +66,13 @@ static void custom_drop(void *user)
 /* As an operation of the open trace. */
 static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *in, cbx_array **out)
 {
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_err err = CBX_ERR_INIT;
     cbx__traced t = { 0 };
-    cbx_arena arena;
-    cbx_array_desc *d;
+    cbx_array_desc *d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
     cbx_array **all;
     cbx_status st = CBX_OK;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
     if (!d) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", m->of.name);
     for (size_t i = 0; !st && i < nin; i++) d[i] = in[i]->desc;
     if (!st) st = cbx__trace_fn(ctx, m->of.f, d, &t, &err);
@@ -88,7 +86,6 @@ static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *
     }
     if (st) cbx__refuse(ctx, st, "%s", err.message);
     cbx__traced_clear(ctx, &t);
-    cbx_arena_clear(&arena);
 }
 
 bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
@@ -99,7 +96,7 @@ bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
     return abstract || cbx__is_traced(ctx);
 }
 
-static cbx_status call_custom(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_custom)
 {
     const custom *m = user;
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 
 /* Neighbours of a vertex along edges and against them; some come twice. */
 static size_t degree_of(const cbx_ell *g, int32_t v)
@@ -118,41 +120,36 @@ static cbx_status invert(const int32_t *order, size_t n, int32_t *name, cbx_err 
 
 cbx_status cbx_ell_reorder(cbx_ctx *ctx, const cbx_ell *g, const int32_t *order, cbx_ell **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t places = g->rows * g->width + 1, bytes = places / 8 + 1;
-    int32_t *name = NULL, *index = NULL;
-    uint8_t *bitmap = NULL;
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    const size_t places = g->rows * g->width + 1;
+    int32_t *name, *index;
+    uint8_t *bitmap;
+    cbx_status st;
 
     if (g->rows != g->cols)
         return cbx_fail(err, CBX_ESHAPE, "a graph of %zu rows and %zu columns cannot be reordered: it is not square",
                         g->rows, g->cols);
-    name = cbx_mem_calloc(al, g->rows + 1, sizeof *name);
-    index = cbx_mem_calloc(al, places, sizeof *index);
-    bitmap = cbx_mem_calloc(al, bytes, 1);
-    if (!name || !index || !bitmap) st = cbx_fail(err, CBX_ENOMEM, "no memory to reorder %zu vertices", g->rows);
-    if (!st) st = invert(order, g->rows, name, err);
-    if (!st) {
-        /* The table of the graph under other names; places that are edges as bits. */
-        for (size_t i = 0; i < g->rows; i++) {
-            const size_t old = (size_t)order[i];
-            for (size_t e = g->start[old]; e < g->start[old + 1]; e++) {
-                const size_t n = (g->place ? g->place[e] : e) - old * g->width + i * g->width;
-                index[n] = name[g->index[e]];
-                bitmap[n / 8] |= (uint8_t)(1u << n % 8);
-            }
+    name = cbx_arena_calloc(&arena, g->rows, sizeof *name);
+    index = cbx_arena_calloc(&arena, places, sizeof *index);
+    bitmap = cbx_arena_calloc(&arena, places / 8 + 1, 1);
+    if (!name || !index || !bitmap) return cbx_fail(err, CBX_ENOMEM, "no memory to reorder %zu vertices", g->rows);
+    st = invert(order, g->rows, name, err);
+    if (st) return st;
+    /* The table of the graph under other names; places that are edges as bits. */
+    for (size_t i = 0; i < g->rows; i++) {
+        const size_t old = (size_t)order[i];
+        for (size_t e = g->start[old]; e < g->start[old + 1]; e++) {
+            const size_t n = (g->place ? g->place[e] : e) - old * g->width + i * g->width;
+            index[n] = name[g->index[e]];
+            bitmap[n / 8] |= (uint8_t)(1u << n % 8);
         }
-        st = cbx_ell_create(ctx,
-                            &(cbx_ell_source){ .struct_size = sizeof(cbx_ell_source),
-                                               .rows = g->rows,
-                                               .cols = g->cols,
-                                               .width = g->width,
-                                               .index = index,
-                                               .bitmap = bitmap },
-                            out, err);
     }
-    cbx_mem_free(al, name, (g->rows + 1) * sizeof *name);
-    cbx_mem_free(al, index, places * sizeof *index);
-    cbx_mem_free(al, bitmap, bytes);
-    return st;
+    return cbx_ell_create(ctx,
+                          &(cbx_ell_source){ .struct_size = sizeof(cbx_ell_source),
+                                             .rows = g->rows,
+                                             .cols = g->cols,
+                                             .width = g->width,
+                                             .index = index,
+                                             .bitmap = bitmap },
+                          out, err);
 }

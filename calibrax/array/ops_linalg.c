@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/transform.h"
 
@@ -312,50 +313,43 @@ static cbx_array *products_before(cbx_ctx *ctx, const cbx_array *s)
     return cbx_slice(ctx, cbx_cumulative_prod_initial(ctx, s, -1), -1, 0, -1, 1);
 }
 
-static cbx_status call_singular(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                void *user)
+CBX__BODY(call_singular)
 {
     const cbx_svd_parts p = svd_named(ctx, "det", in[0], false);
     const cbx_array *behind = cbx_flip(ctx, products_before(ctx, cbx_flip(ctx, p.s, -1)), -1);
     const cbx_array *others = cbx__as(ctx, cbx_multiply(ctx, products_before(ctx, p.s), behind), in[0]->desc.dtype);
     const cbx_array *sign = cbx_multiply(ctx, det_steps(ctx, p.u), det_steps(ctx, p.vh));
 
-    (void)nin, (void)nout, (void)user;
     others = cbx_expand_dims(ctx, cbx_multiply(ctx, others, cbx_expand_dims(ctx, sign, -1)), -2);
     out[0] = product(ctx, cbx_multiply(ctx, cbx_conj(ctx, p.u), others), cbx_conj(ctx, p.vh));
     return CBX_OK;
 }
 
 /* Of a singular matrix beside others in a batch, something that is not used. */
-static cbx_status call_regular(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_regular)
 {
     const cbx_array *one = identities(ctx, in[0], in[0]->desc.dtype), *d = of_matrices(ctx, det_steps(ctx, in[0]));
     const cbx_array *a = cbx_where(ctx, cbx_equal_scalar(ctx, d, 0), one, in[0]);
 
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_multiply(ctx, d, cbx_matrix_transpose(ctx, cbx_solve(ctx, a, one)));
     return CBX_OK;
 }
 
-static cbx_status call_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                 void *user)
+CBX__BODY(call_cofactors)
 {
     const cbx_array *is_singular = cbx_any(ctx, cbx_equal_scalar(ctx, det_steps(ctx, in[0]), 0), NULL);
 
-    (void)nin, (void)nout, (void)user;
     return cbx_cond(ctx, is_singular, CBX_FN(call_singular, NULL, 1, 1), CBX_FN(call_regular, NULL, 1, 1), 1, in, out);
 }
 
-static cbx_status call_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_det)
 {
-    (void)nin, (void)nout, (void)user;
     out[0] = det_steps(ctx, in[0]);
     return CBX_OK;
 }
 
-static cbx_status move_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                 void *user);
-static cbx_status move_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+CBX__BODY(move_cofactors);
+CBX__BODY(move_det);
 
 static cbx_array *cofactors_of(cbx_ctx *ctx, const cbx_array *a)
 {
@@ -364,13 +358,11 @@ static cbx_array *cofactors_of(cbx_ctx *ctx, const cbx_array *a)
 static cbx_array *det_of(cbx_ctx *ctx, const cbx_array *a) { return with_rule(ctx, "det", call_det, move_det, 1, &a); }
 
 /* (a, its tangent) */
-static cbx_status move_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                 void *user)
+CBX__BODY(move_cofactors)
 {
     const cbx_array *k = cofactors_of(ctx, in[0]), *t = in[1], *sum, *turned;
     const cbx_axes axes = { .n = 2, .axis = { -2, -1 }, .keep = true };
 
-    (void)nin, (void)nout, (void)user;
     sum = cbx_sum(ctx, cbx_multiply(ctx, k, t), &axes);
     turned = product(ctx, k, product(ctx, cbx_matrix_transpose(ctx, t), k));
     out[0] = (cbx_array *)(uintptr_t)k;
@@ -379,11 +371,10 @@ static cbx_status move_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in,
     return CBX_OK;
 }
 
-static cbx_status move_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(move_det)
 {
     const cbx_axes axes = { .n = 2, .axis = { -2, -1 } };
 
-    (void)nin, (void)nout, (void)user;
     out[0] = det_of(ctx, in[0]);
     out[1] = cbx_sum(ctx, cbx_multiply(ctx, cofactors_of(ctx, in[0]), in[1]), &axes);
     return CBX_OK;
@@ -407,17 +398,16 @@ cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x)
  * Source: Golub & Pereyra, SIAM J. Numer. Anal. 10 (1973) 413-432.
  */
 
-static cbx_status call_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_pinv)
 {
     const cbx_svd_parts p = svd_named(ctx, "pinv", in[0], false);
     const cbx_array *is_large = large(ctx, p.s, nin > 1 ? in[1] : NULL, longest(in[0]));
 
-    (void)nout, (void)user;
     out[0] = product(ctx, adjoint(ctx, p.vh), over(ctx, adjoint(ctx, p.u), p.s, is_large));
     return CBX_OK;
 }
 
-static cbx_status move_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+CBX__BODY(move_pinv);
 
 static cbx_array *pinv_of(cbx_ctx *ctx, const cbx_array *a, const cbx_array *rtol)
 {
@@ -425,14 +415,13 @@ static cbx_array *pinv_of(cbx_ctx *ctx, const cbx_array *a, const cbx_array *rto
 }
 
 /* (a, rtol, their tangents), or (a, its tangent) */
-static cbx_status move_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(move_pinv)
 {
     const cbx_array *a = in[0], *t = in[nin / 2], *th = adjoint(ctx, t);
     const cbx_array *p = pinv_of(ctx, a, nin > 2 ? in[1] : NULL), *ph = adjoint(ctx, p);
     const cbx_array *left = product(ctx, product(ctx, p, ph), th), *right = product(ctx, th, product(ctx, ph, p));
     const cbx_array *moved = product(ctx, product(ctx, p, t), p);
 
-    (void)nout, (void)user;
     left = cbx_subtract(ctx, left, product(ctx, product(ctx, left, a), p));
     right = cbx_subtract(ctx, right, product(ctx, p, product(ctx, a, right)));
     out[0] = (cbx_array *)(uintptr_t)p;
@@ -456,17 +445,16 @@ static cbx_array *solution(cbx_ctx *ctx, const cbx_svd_parts *p, const cbx_array
     return product(ctx, adjoint(ctx, p->vh), over(ctx, product(ctx, adjoint(ctx, p->u), b), p->s, is_large));
 }
 
-static cbx_status call_lstsq(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_lstsq)
 {
     const cbx_svd_parts p = svd_named(ctx, "lstsq", in[0], false);
 
-    (void)nout, (void)user;
     out[0] = solution(ctx, &p, large(ctx, p.s, nin > 2 ? in[2] : NULL, longest(in[0])), in[1]);
     return CBX_OK;
 }
 
 /* (a, b, rtol, their tangents), or without those of rtol */
-static cbx_status move_lstsq(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(move_lstsq)
 {
     const cbx_array *a = in[0], *b = in[1], *ta = in[nin / 2], *tb = in[nin / 2 + 1], *th = adjoint(ctx, ta);
     const cbx_array *p = pinv_of(ctx, a, nin > 4 ? in[2] : NULL), *ph = adjoint(ctx, p);
@@ -474,7 +462,6 @@ static cbx_status move_lstsq(cbx_ctx *ctx, size_t nin, cbx_array *const *in, siz
     const cbx_array *r = cbx_subtract(ctx, b, product(ctx, a, x)), *right = product(ctx, th, product(ctx, ph, x));
     const cbx_array *moved = product(ctx, p, cbx_subtract(ctx, tb, product(ctx, ta, x)));
 
-    (void)nout, (void)user;
     right = cbx_subtract(ctx, right, product(ctx, p, product(ctx, a, right)));
     moved = cbx_add(ctx, moved, product(ctx, p, product(ctx, ph, product(ctx, th, r))));
     out[0] = (cbx_array *)(uintptr_t)x;

@@ -10,6 +10,7 @@
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/trace/rules_control.h"
+#include "calibrax/base/idioms.h"
 
 /* What the backend makes of a graph. */
 static cbx_status show_compiled(cbx_ctx *ctx, const cbx__graph *g, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
@@ -183,12 +184,11 @@ static cbx_status work_close(work *w)
 
 /* ---- gradients ---- */
 
-static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_grad)
 {
     const derived *d = user;
     work w;
 
-    (void)nin, (void)nout;
     work_open(&w, ctx, d, in);
     if (!w.st) {
         const cbx_array_desc *y = cbx__graph_out(w.f.graph, 0);
@@ -249,13 +249,12 @@ static void expect(work *w, const char *what, size_t i, const cbx_array *a, cons
 }
 
 /* (in..., tangents of the chosen) to (out..., their tangents) */
-static cbx_status call_jvp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_jvp)
 {
     const derived *d = user;
     cbx_array **dt;
     work w;
 
-    (void)nin, (void)nout;
     work_open(&w, ctx, d, in);
     dt = space(&w, w.nout, sizeof *dt);
     for (size_t i = 0; !w.st && i < d->n; i++) {
@@ -272,12 +271,11 @@ static cbx_status call_jvp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
 }
 
 /* (in..., cotangents) to (out..., cotangents of the chosen) */
-static cbx_status call_vjp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_vjp)
 {
     const derived *d = user;
     work w;
 
-    (void)nin, (void)nout;
     work_open(&w, ctx, d, in);
     for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     for (size_t i = 0; !w.st && i < w.nout; i++)
@@ -327,7 +325,7 @@ static void linear_drop(void *user)
     cbx__arrays_free(m->nout, m->zeros);
 }
 
-static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_linear)
 {
     const linear *m = user;
     cbx_array **moving = cbx_mem_calloc(cbx_ctx_allocator(ctx), nout + 1, sizeof(cbx_array *));
@@ -422,14 +420,13 @@ static cbx_array *unfold(cbx_ctx *ctx, const cbx_array *a, const cbx_array_desc 
 }
 
 /* The linear map, batched over unit vectors of one operand. */
-static cbx_status call_jacfwd(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_jacfwd)
 {
     const derived *d = user;
     const size_t operand = d->argnums[0];
     size_t count = 0, k = 0, n;
     work w;
 
-    (void)nin;
     work_open(&w, ctx, d, in);
     if (!w.st) want(&w, operand);
     linearize(&w);
@@ -460,13 +457,12 @@ static cbx_status call_jacfwd(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
 }
 
 /* The transposed map, traced, batched over unit vectors of each result. */
-static cbx_status call_jacrev(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_jacrev)
 {
     const derived *d = user;
     const size_t operand = d->argnums[0];
     work w;
 
-    (void)nin;
     work_open(&w, ctx, d, in);
     if (!w.st) want(&w, operand);
     linearize(&w);
@@ -542,14 +538,12 @@ cbx_status cbx_hessian(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **ou
 }
 
 /* (in..., v) to the tangent of the gradient along v */
-static cbx_status call_hessian_vector(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                      void *user)
+CBX__BODY(call_hessian_vector)
 {
     const cbx_fn *f = user; /* jvp of grad: gives the gradient, too */
     cbx_array *both[2];
     const cbx_status st = cbx_fn_call(ctx, f, nin, in, 2, both);
 
-    (void)nout;
     out[0] = both[1];
     return st;
 }
@@ -625,16 +619,14 @@ static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *
                        i, CBX__DESC_TEXT(&r->desc));
 }
 
-static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(call_batched)
 {
     const batched *v = user;
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_err err = CBX_ERR_INIT;
     cbx__traced f = { 0 };
-    size_t length = 0, n = nin;
-    cbx_status st = CBX_OK;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    size_t length = 0, n;
+    cbx_status st;
     cbx_array **moved = cbx_arena_calloc(&arena, nin + 1, sizeof *moved), **all = NULL;
     bool *mapped = cbx_arena_calloc(&arena, nin + 1, sizeof *mapped), *all_mapped = NULL;
     bool *out_mapped = cbx_arena_calloc(&arena, nout + 1, sizeof *out_mapped);
@@ -642,12 +634,12 @@ static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
 
     if (!moved || !mapped || !out_mapped || !d) {
         cbx__refuse(ctx, CBX_ENOMEM, "no memory for the operands of '%s'", v->of.name);
-        goto done;
+        return CBX_OK;
     }
-    if (!line_up(ctx, v, in, moved, mapped, &length)) goto done;
+    if (!line_up(ctx, v, in, moved, mapped, &length)) return CBX_OK;
     for (size_t i = 0; i < nin; i++) d[i] = mapped[i] ? cbx__element_desc(&moved[i]->desc) : moved[i]->desc;
     st = cbx__trace_fn(ctx, v->of.f, d, &f, &err);
-    n += f.ncaptured;
+    n = nin + f.ncaptured;
     all = cbx_arena_calloc(&arena, n + 1, sizeof *all);
     all_mapped = cbx_arena_calloc(&arena, n + 1, sizeof *all_mapped);
     if (!st && (!all || !all_mapped)) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", v->of.name);
@@ -659,9 +651,7 @@ static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
     for (size_t i = 0; !st && i < nout; i++)
         out[i] = put_axis(ctx, v, i, cbx_scope_hold(ctx, out[i]), out_mapped[i], length);
     if (st) cbx__refuse(ctx, st, "%s", err.message);
-done:
     cbx__traced_clear(ctx, &f);
-    cbx_arena_clear(&arena);
     return CBX_OK;
 }
 
