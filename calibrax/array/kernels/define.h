@@ -5,35 +5,19 @@
 
 #include <math.h>
 
+#include "calibrax/array/kernels/float_type.h"
 #include "calibrax/array/kernels/semiring.h"
 
 /* NaN if either is. */
 #define LARGER(x, y)  (isnan(x) || isnan(y) ? (x) + (y) : (y) > (x) ? (y) : (x))
 #define SMALLER(x, y) (isnan(x) || isnan(y) ? (x) + (y) : (y) < (x) ? (y) : (x))
 
-#define T     float
-#define SFX   f32
-#define SQRT  sqrtf
-#define EXP   expf
-#define LOG1P log1pf
+#define SFX f32
 #include "calibrax/array/kernels/define_float.h"
-#undef T
 #undef SFX
-#undef SQRT
-#undef EXP
-#undef LOG1P
-
-#define T     double
-#define SFX   f64
-#define SQRT  sqrt
-#define EXP   exp
-#define LOG1P log1p
+#define SFX f64
 #include "calibrax/array/kernels/define_float.h"
-#undef T
 #undef SFX
-#undef SQRT
-#undef EXP
-#undef LOG1P
 
 #undef LARGER
 #undef SMALLER

@@ -1,7 +1,4 @@
 /* The definition of the algebras on one float type; included by define.h. */
-#define NAME__(x, suffix) x##_##suffix
-#define NAME_(x, suffix)  NAME__(x, suffix)
-#define NAME(x)           NAME_(x, SFX)
 
 /* combine */
 static inline T NAME(term)(cbx_algebra g, T a, T b)
@@ -41,6 +38,3 @@ static inline T NAME(merge)(cbx_algebra g, T x, T y)
 #include "calibrax/array/kernels/algebra.h"
     return x + y;
 }
-#undef NAME
-#undef NAME_
-#undef NAME__

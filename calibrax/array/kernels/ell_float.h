@@ -1,9 +1,6 @@
 /* ELL products of one float type: a row of C in registers, up to NV vectors wide, while its
  * neighbours' rows of B stream past. Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT,
  * VMAX, VMIN, WATCH, HAS_SEEN, WATCH_TYPE. */
-#define NAME(x) PASTE(PASTE(x, _), SFX)
-#define LANES   (VECTOR_BYTES / (int)sizeof(T))
-#define vec     NAME(vec)
 
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
@@ -166,11 +163,6 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NA
     UNROLL for (int w = 0; w < WATCHES; w++) seen |= NAME(is_watched)(s) && HAS_SEEN(watch[w]);
     return !seen;
 }
-#undef ROW_OF
-#undef ANNOUNCE
-#undef VALUE
-#undef AT
-#undef VECTOR
 
 /* size: the live lanes of less than a vector; where the last of several vectors begins. */
 typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start, T *c);
@@ -202,13 +194,6 @@ static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = {
 #include "calibrax/array/kernels/algebra.h"
     ROW(XOR)
 };
-#undef FOLD
-#undef FOLDS
-#undef ROW
-#undef PICK
-#undef EITHER
-#undef PRODUCT
-#undef SPREAD
 
 /* All d columns of a row.  Where no number of vectors fills it, its last vector reaches back over
  * columns of the one before: the same terms in the same order give the same bits. */

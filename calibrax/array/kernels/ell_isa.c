@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/float_type.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring.h"
@@ -55,52 +56,17 @@ static const step steps_of[CBX_ALGEBRA_COUNT][2] = {
 #include "calibrax/array/kernels/algebra.h"
 };
 
-/* --- f32 --- */
-#define SFX        f32
-#define T          float
-#define TI         int32_t
-#define VEXP       cbx_vm_exp_f32
-#define VLOG       cbx_vm_log_f32
-#define SQRT       sqrtf
-#define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
-#define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
-#define WATCH      WATCH_F32
-#define HAS_SEEN   HAS_SEEN_F32
-#define WATCH_TYPE WATCH_TYPE_F32
-#define SMALLEST   FLT_MIN
+#define WATCH      OF(WATCH_F32, WATCH_F64)
+#define HAS_SEEN   OF(HAS_SEEN_F32, HAS_SEEN_F64)
+#define WATCH_TYPE OF(WATCH_TYPE_F32, WATCH_TYPE_F64)
+
+#define SFX f32
 #include "calibrax/array/kernels/ell_float.h"
 #include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */
 #include "calibrax/array/kernels/ell_grad.h"
-#undef NAME
-#undef LANES
-#undef vec
 #undef SFX
-#undef T
-#undef TI
-#undef VEXP
-#undef VLOG
-#undef SQRT
-#undef VMAX
-#undef VMIN
-#undef WATCH
-#undef HAS_SEEN
-#undef WATCH_TYPE
-#undef SMALLEST
-
-/* --- f64 --- */
-#define SFX        f64
-#define T          double
-#define TI         int64_t
-#define VEXP       cbx_vm_exp_f64
-#define VLOG       cbx_vm_log_f64
-#define SQRT       sqrt
-#define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
-#define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
-#define WATCH      WATCH_F64
-#define HAS_SEEN   HAS_SEEN_F64
-#define WATCH_TYPE WATCH_TYPE_F64
-#define SMALLEST   DBL_MIN
+#define SFX f64
 #include "calibrax/array/kernels/ell_float.h"
 #include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */

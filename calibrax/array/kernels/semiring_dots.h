@@ -141,7 +141,3 @@ static void NAME(dot_product)(const cbx_matmul *p, size_t n)
         for (size_t i = 0; i < p->m; i += DOT_ROWS) NAME(dots_of)[cols](&d, i, min_size(p->m - i, DOT_ROWS));
     }
 }
-#undef DOT_ROWS
-#undef DOT_SUMS
-#undef DOTS
-#undef PART

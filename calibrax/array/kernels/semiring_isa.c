@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/convolve.h"
+#include "calibrax/array/kernels/float_type.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
@@ -94,38 +95,14 @@ static inline size_t even_part(size_t whole, size_t largest, size_t of)
 static const cbx__semiring_blocks blocks_f32 = { BLOCK_KC_F32, BLOCK_MC, BLOCK_JC_F32, BLOCK_NC };
 static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_JC_F64, BLOCK_NC };
 
-/* --- f32 --- */
-#define SFX        f32
-#define T          float
-#define TI         int32_t
-#define TINY       0x1p-100f /* k times this: a sum of products this large has lost nothing (semiring.h) */
-#define VEXP       cbx_vm_exp_f32
-#define VLOG       cbx_vm_log_f32
-#define SQRT       sqrtf
-#define EXP        expf
-#define LOG1P      log1pf
-#define SMALLEST   FLT_MIN
-#define ROOT_LOW   0x1p-70f /* x - sqrt(x)^2 is exact from here to its reciprocal */
-#define GRAD_LIMIT 60.0f
-#define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
-#define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
-#include "calibrax/array/kernels/semiring_type.h"
+#define TINY       OF(0x1p-100f, 0x1p-967) /* k times this: a sum of products this large has lost nothing (semiring.h) */
+#define ROOT_LOW   OF(0x1p-70f, 0x1p-900)  /* x - sqrt(x)^2 is exact from here to its reciprocal */
+#define GRAD_LIMIT OF(60.0f, 650.0)
 
-/* --- f64 --- */
-#define SFX        f64
-#define T          double
-#define TI         int64_t
-#define TINY       0x1p-967
-#define VEXP       cbx_vm_exp_f64
-#define VLOG       cbx_vm_log_f64
-#define SQRT       sqrt
-#define EXP        exp
-#define LOG1P      log1p
-#define SMALLEST   DBL_MIN
-#define ROOT_LOW   0x1p-900
-#define GRAD_LIMIT 650.0
-#define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
-#define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
+#define SFX f32
+#include "calibrax/array/kernels/semiring_type.h"
+#undef SFX
+#define SFX f64
 #include "calibrax/array/kernels/semiring_type.h"
 
 /* --- boolean --- */

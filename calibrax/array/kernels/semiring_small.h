@@ -267,17 +267,3 @@ static bool NAME(run_few)(const cbx_matmul *p)
     q.workspace = (char *)p->workspace + round_up((size_t)((char *)space - (char *)p->workspace), 64);
     return NAME(run_small)(&q);
 }
-#undef FEW
-#undef FEW_WHOLE
-#undef FEW_LEFT
-#undef AT
-#undef ROWS_8
-#undef ROWS_4
-#undef ROWS_WIDE
-#undef REAL_8
-#undef REAL_WIDE
-#undef REAL_6
-#undef REAL_WIDEST
-#undef ROWS_6
-#undef REAL_ALL
-#undef FMA_WITHIN

@@ -4,13 +4,10 @@
  * Expects SFX, T, TI, VMAX, VMIN.  VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels
  * that can make a NaN take the _NAN steps instead.  A is read element by element, so it may lie as
  * it came; B by whole vectors. */
-#define NAME(x) PASTE(PASTE(x, _), SFX)
-#define MR      TILE_ROWS
-#define NV      TILE_VECTORS
-#define LANES   (VECTOR_BYTES / (int)sizeof(T))
-#define NR      (NV * LANES)
-#define LINE    (64 / sizeof(T)) /* elements of a line of the caches */
-#define vec     NAME(vec)
+#define MR   TILE_ROWS
+#define NV   TILE_VECTORS
+#define NR   (NV * LANES)
+#define LINE (64 / sizeof(T)) /* elements of a line of the caches */
 
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias));

@@ -13,12 +13,8 @@
 #define JOINED(a, b, c)     a##b##c
 #define INTRINSIC(a, b, c)  JOINED(_mm512_##a, b, c)
 #define LANEWISE(name, end) INTRINSIC(name, KEY_BITS, end)
-#if KEY_BITS == 64
-#define MASK __mmask8
-#else
-#define MASK __mmask16
-#endif
-#define ALL_LANES ((MASK)((1u << LANES) - 1))
+#define MASK                OF(__mmask16, __mmask8)
+#define ALL_LANES           ((MASK)((1u << LANES) - 1))
 
 typedef struct NAME(ends) {
     KEY *low, *high; /* the gap: everything below low and from high on is done */
@@ -275,12 +271,3 @@ static void NAME(sort_small)(KEY *a, size_t n)
     }
     for (int i = 0; i < vectors && here[i]; i++) LANEWISE(mask_storeu_epi, )(a + (size_t)i * LANES, here[i], r[i]);
 }
-
-#undef LANES
-#undef BLOCK
-#undef JOINED
-#undef INTRINSIC
-#undef LANEWISE
-#undef MASK
-#undef ALL_LANES
-#undef EXCHANGE

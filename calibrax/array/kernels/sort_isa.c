@@ -26,24 +26,24 @@ static int levels(size_t n)
     return k;
 }
 
-#define KEY_BITS      32
-#define KEY           uint32_t
-#define SIGNED_KEY    int32_t
-#define HIGHEST       UINT32_MAX
-#define KEY_FLOAT     CBX_F32
-#define KEY_INT       CBX_I32
-#define EXPONENT_BITS 9
-#define NAME(name)    name##_32
-#include "calibrax/array/kernels/sort_quick.h"
+/* What depends on the width of keys. */
+#define OF_32(narrow, wide) narrow
+#define OF_64(narrow, wide) wide
+#define OF(narrow, wide)    PASTE(OF_, KEY_BITS)(narrow, wide)
+#define NAME(name)          PASTE(name##_, KEY_BITS)
+#define KEY                 OF(uint32_t, uint64_t)
+#define SIGNED_KEY          OF(int32_t, int64_t)
+#define HIGHEST             OF(UINT32_MAX, UINT64_MAX)
+#define KEY_FLOAT           OF(CBX_F32, CBX_F64)
+#define KEY_INT             OF(CBX_I32, CBX_I64)
+#define EXPONENT_BITS       OF(9, 12) /* of the float with its sign */
+#define SIGN                ((KEY)1 << (KEY_BITS - 1))
+#define INFINITE            ((HIGHEST >> 1 & ~(HIGHEST >> EXPONENT_BITS)) << 1) /* bits of infinity without a sign, times 2 */
 
-#define KEY_BITS      64
-#define KEY           uint64_t
-#define SIGNED_KEY    int64_t
-#define HIGHEST       UINT64_MAX
-#define KEY_FLOAT     CBX_F64
-#define KEY_INT       CBX_I64
-#define EXPONENT_BITS 12
-#define NAME(name)    name##_64
+#define KEY_BITS 32
+#include "calibrax/array/kernels/sort_quick.h"
+#undef KEY_BITS
+#define KEY_BITS 64
 #include "calibrax/array/kernels/sort_quick.h"
 
 static size_t work_words(size_t n) { return n ? WORK(n) : 0; }

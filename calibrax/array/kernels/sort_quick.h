@@ -1,13 +1,7 @@
-/* Quicksort of keys of one width, included by sort_isa.c once a width with these defined:
- *
- *   KEY_BITS; KEY, SIGNED_KEY, the integers of so many bits; HIGHEST, the largest; KEY_FLOAT, KEY_INT,
- *   the float and the signed dtype; EXPONENT_BITS, of the float with its sign; NAME(name)
+/* Quicksort of keys of one width, included by sort_isa.c once a width with KEY_BITS defined.
  *
  * Partition and the sorting of few are in SORT_BODY, which defines FEW and WORK, the words of
  * work for n keys, too. */
-#define SIGN     ((KEY)1 << (KEY_BITS - 1))
-#define INFINITE ((HIGHEST >> 1 & ~(HIGHEST >> EXPONENT_BITS)) << 1) /* bits of infinity without a sign, times 2 */
-
 #include SORT_BODY
 
 enum { NAME(FEW) = FEW };
@@ -149,18 +143,3 @@ static void NAME(sort)(cbx_dtype wide, bool descending, size_t n, KEY *keys, KEY
 
     NAME(sort_range)(keys, n, levels(n), &j);
 }
-
-#undef SIGN
-#undef INFINITE
-#undef FEW
-#if KEY_BITS == 32
-#undef WORK
-#endif
-#undef KEY_BITS
-#undef KEY
-#undef SIGNED_KEY
-#undef HIGHEST
-#undef KEY_FLOAT
-#undef KEY_INT
-#undef EXPONENT_BITS
-#undef NAME
