@@ -42,25 +42,17 @@ ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict
 
 typedef void NAME(vjp_fn)(const NAME(passing) * o, T *c, size_t ldc, bool first);
 
-#define TILE(nv)                                                                                                       \
+#define TILE(s, nv)                                                                                                    \
     static void NAME(pull_##nv)(const NAME(passing) * o, T * c, size_t ldc, bool first)                                \
     {                                                                                                                  \
         NAME(pull_micro)(nv, o, c, ldc, first);                                                                        \
     }
-TILE(1)
-TILE(2)
-#if TILE_VECTORS == 3
-TILE(3)
-#endif
+EACH_WIDTH(TILE, )
 #undef TILE
 
-static NAME(vjp_fn) *const NAME(pulls)[NV] = {
-    NAME(pull_1),
-    NAME(pull_2),
-#if TILE_VECTORS == 3
-    NAME(pull_3),
-#endif
-};
+#define ENTRY(s, nv) NAME(pull_##nv),
+static NAME(vjp_fn) *const NAME(pulls)[NV] = { EACH_WIDTH(ENTRY, ) };
+#undef ENTRY
 
 typedef struct NAME(vjp_job) {
     NAME(conv_job) conv;

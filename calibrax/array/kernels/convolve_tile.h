@@ -50,24 +50,16 @@ typedef void NAME(conv_fn)(const NAME(taps) * o, T start, T *c, ptrdiff_t ldc, b
     {                                                                                                                  \
         NAME(conv_micro)(s, nv, o, start, c, ldc, first);                                                              \
     }
-#if TILE_VECTORS == 3
-#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
-#define ROW(name)                                                                                                      \
-    [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2), NAME(conv_STEP_##name##_3) },
-#else
-#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
-#define ROW(name)   [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2) },
-#endif
-#define CBX_TILE_STEP(name, term, update) TILES(name)
+#define CBX_TILE_STEP(name, term, update) EACH_WIDTH(TILE, STEP_##name)
 #include "calibrax/array/kernels/algebra.h"
 
 static NAME(conv_fn) *const NAME(conv_tiles)[][NV] = {
-#define CBX_TILE_STEP(name, term, update) ROW(name)
+#define ENTRY(s, nv)                      NAME(conv_##s##_##nv),
+#define CBX_TILE_STEP(name, term, update) [STEP_##name] = { EACH_WIDTH(ENTRY, STEP_##name) },
 #include "calibrax/array/kernels/algebra.h"
 };
 #undef TILE
-#undef TILES
-#undef ROW
+#undef ENTRY
 
 /* One convolution under way; shared by its threads. */
 typedef struct NAME(conv_job) {

@@ -98,21 +98,14 @@ ALWAYS_INLINE void NAME(dot_rows)(size_t cols, const NAME(dots) * d, size_t i, s
     }
 }
 
-#define DOTS(cols)                                                                                                     \
+#define DOTS(s, cols)                                                                                                  \
     static __attribute__((noinline)) void NAME(dots_##cols)(const NAME(dots) * d, size_t i, size_t live)               \
     {                                                                                                                  \
         NAME(dot_rows)(cols, d, i, live);                                                                              \
     }
-DOTS(1)
-DOTS(2)
-#if TILE_VECTORS == 3
-DOTS(3)
-static void (*const NAME(dots_of)[])(const NAME(dots) * d, size_t i, size_t live) = { NULL, NAME(dots_1), NAME(dots_2),
-                                                                                      NAME(dots_3) };
-#else
-static void (*const NAME(dots_of)[])(const NAME(dots) * d, size_t i, size_t live) = { NULL, NAME(dots_1),
-                                                                                      NAME(dots_2) };
-#endif
+#define DOTS_OF(s, cols) NAME(dots_##cols),
+EACH_WIDTH(DOTS, )
+static void (*const NAME(dots_of)[])(const NAME(dots) * d, size_t i, size_t live) = { NULL, EACH_WIDTH(DOTS_OF, ) };
 
 /* Columns at the end of a row of C that are sooner done so: a row of them takes a step for each
  * LANES terms and four for its sum, and a vector of columns one a term, or half of one where it is

@@ -69,6 +69,15 @@ static inline bool finishes(cbx_algebra g) { return is_finished[steps_of[g].usua
 /* The part of a row's last vector that has columns. */
 enum { PART_ALL = VECTOR_BYTES, PART_HALF = 32, PART_QUARTER = 16 };
 
+/* X for tiles of each width, in vectors. */
+#if TILE_VECTORS == 3
+#define EACH_WIDTH(X, step) X(step, 1) X(step, 2) X(step, 3)
+#elif TILE_VECTORS == 2
+#define EACH_WIDTH(X, step) X(step, 1) X(step, 2)
+#else
+#error "a tile is two or three vectors wide"
+#endif
+
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 

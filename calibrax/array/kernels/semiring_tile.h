@@ -315,26 +315,15 @@ typedef void NAME(micro_fn)(const NAME(operands) * o, T start, T *c, ptrdiff_t l
     {                                                                                                                  \
         NAME(micro)(s, nv, o, start, c, ldc, first);                                                                   \
     }
-#if TILE_VECTORS == 3
-#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
-#define ROW(name)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_3) },
-#elif TILE_VECTORS == 2
-#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
-#define ROW(name)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2) },
-#else
-#error "a tile is two or three vectors wide"
-#endif
-#define CBX_TILE_STEP(name, term, update) TILES(name)
-
+#define CBX_TILE_STEP(name, term, update) EACH_WIDTH(TILE, STEP_##name)
 #include "calibrax/array/kernels/algebra.h"
 
 static NAME(micro_fn) *const NAME(tiles)[][NV] = {
-#define CBX_TILE_STEP(name, term, update) ROW(name)
-
+#define ENTRY(s, nv)                      NAME(s##_##nv),
+#define CBX_TILE_STEP(name, term, update) [STEP_##name] = { EACH_WIDTH(ENTRY, STEP_##name) },
 #include "calibrax/array/kernels/algebra.h"
 };
 #undef TILE
-#undef TILES
-#undef ROW
+#undef ENTRY
 #undef PICK
 #undef SPREAD
