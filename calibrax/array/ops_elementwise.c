@@ -237,11 +237,6 @@ cbx_array *cbx_positive(cbx_ctx *ctx, const cbx_array *x)
     return cbx__same(ctx, x);
 }
 
-cbx_array *cbx_reciprocal(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__tidied(ctx, cbx_divide(ctx, cbx_weak(ctx, x, cbx_float(1.0)), x));
-}
-
 /* One product; the factor is a quotient in the precision of x, as in NumPy. */
 static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, double over, double under)
 {
@@ -252,20 +247,12 @@ static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, dou
     return cbx_multiply_scalar(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), by);
 }
 
-cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__tidied(ctx, scaled(ctx, x, "deg2rad", M_PI, 180.0));
-}
-
-cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__tidied(ctx, scaled(ctx, x, "rad2deg", 180.0, M_PI));
-}
-
-cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__tidied(ctx, cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL));
-}
+#define OF_ONE(name, expr)                                                                                             \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) { return cbx__tidied(ctx, expr); }
+OF_ONE(reciprocal, cbx_divide(ctx, cbx_weak(ctx, x, cbx_float(1.0)), x))
+OF_ONE(deg2rad, scaled(ctx, x, "deg2rad", M_PI, 180.0))
+OF_ONE(rad2deg, scaled(ctx, x, "rad2deg", 180.0, M_PI))
+OF_ONE(logical_not, cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL))
 
 #define LOGICAL(name, prim)                                                                                            \
     cbx_array *cbx_logical_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                \

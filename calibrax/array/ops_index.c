@@ -25,14 +25,9 @@ static cbx_array *indexed(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cb
     return cbx_apply(ctx, p, 2, in, &attrs);
 }
 
-static cbx_array *take_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
-{
-    return indexed(ctx, CBX_PRIM_TAKE, x, indices, axis);
-}
-
 cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
-    return cbx__tidied(ctx, take_steps(ctx, x, indices, axis));
+    return cbx__tidied(ctx, indexed(ctx, CBX_PRIM_TAKE, x, indices, axis));
 }
 /* The axes beside the one that is indexed broadcast; of two ranks the rule speaks. */
 cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
@@ -156,7 +151,7 @@ cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const c
     if (sorter->count != edges->count)
         return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "'sorter' of 'searchsorted' has %zu places for %zu edges",
                               sorter->count, edges->count);
-    return cbx__tidy(ctx, mark, searchsorted_steps(ctx, take_steps(ctx, edges, sorter, 0), values, right));
+    return cbx__tidy(ctx, mark, searchsorted_steps(ctx, indexed(ctx, CBX_PRIM_TAKE, edges, sorter, 0), values, right));
 }
 
 /* True if the condition, which has data, holds everywhere; false, with a failure recorded, if it cannot be read. */
