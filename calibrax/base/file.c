@@ -197,9 +197,8 @@ struct cbx_replacement {
 
 static void replacement_free(cbx_replacement *r)
 {
-    cbx_allocator al = r->arena.al;
     cbx_arena_clear(&r->arena);
-    cbx_mem_free(&al, r, sizeof *r);
+    cbx_mem_free(&r->arena.al, r, sizeof *r);
 }
 
 static cbx_status replacement_open(cbx_ctx *ctx, const char *path, cbx_replacement **out, cbx_err *err)
@@ -417,12 +416,6 @@ cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
 
 /* --- folders --- */
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Makes path, which is scratch, and what is missing above it. */
 static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
 {
@@ -432,7 +425,7 @@ static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
         *p = 0;
         if (mkdir(path, mode)) {
             int saved = errno;
-            if (!is_folder(path))
+            if (!cbx_path_is_folder(path))
                 return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot create the folder '%s'", path);
         }
         *p = kept;
@@ -460,13 +453,6 @@ cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err *err)
     return make_prefix(ctx, path, folder_length(path), 0777, err);
 }
 
-static bool name_wanted(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), tail = suffix ? strlen(suffix) : 0;
-    if (!strcmp(name, ".") || !strcmp(name, "..")) return false;
-    return n >= tail && memcmp(name + n - tail, suffix ? suffix : "", tail) == 0;
-}
-
 cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena, const char *const **names,
                         size_t *count, cbx_err *err)
 {
@@ -477,7 +463,9 @@ cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_
     DIR *dir = opendir(path);
     if (!dir) return cbx_fail_errno(err, errno, "cannot open the folder '%s'", path);
     for (struct dirent *entry; !st && (errno = 0, entry = readdir(dir));) {
-        if (!name_wanted(entry->d_name, suffix)) continue;
+        size_t n = strlen(entry->d_name), tail = suffix ? strlen(suffix) : 0;
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        if (n < tail || (tail && memcmp(entry->d_name + n - tail, suffix, tail) != 0)) continue;
         const char *name = cbx_arena_strdup(arena, entry->d_name);
         if (!name || !cbx_list_push(al, &list, name)) st = cbx_fail_nomem(err, path);
     }
@@ -502,6 +490,12 @@ bool cbx_path_exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0;
+}
+
+bool cbx_path_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 /* /tmp is shared: a folder that another user made there in our name is refused. */

@@ -95,6 +95,8 @@ CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suff
                                 const char *const **names, size_t *count, cbx_err *err);
 /** Links are followed; false too where the caller may not look. */
 CBX_API bool cbx_path_exists(const char *path);
+/** A folder, or a link to one. */
+CBX_API bool cbx_path_is_folder(const char *path);
 /**
  * A folder of our own below $CALIBRAX_CACHE_DIR, which is the only place if it is set; else below
  * calibrax in $XDG_CACHE_HOME or ~/.cache, or in /tmp/calibrax-UID.  Made with mode 0700.

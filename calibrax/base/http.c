@@ -8,23 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
+#include "calibrax/base/file.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 
 #define MAX_ANSWER ((size_t)64 << 20)
 
+/* name, symbol, result, arguments: the part of libcurl that is used here. */
+#define CURL_CALLS(X)                                                                                                  \
+    X(easy_init, "curl_easy_init", CURL *, (void))                                                                     \
+    X(easy_cleanup, "curl_easy_cleanup", void, (CURL *))                                                               \
+    X(easy_reset, "curl_easy_reset", void, (CURL *))                                                                   \
+    X(easy_perform, "curl_easy_perform", CURLcode, (CURL *))                                                           \
+    X(easy_set, "curl_easy_setopt", CURLcode, (CURL *, CURLoption, ...))                                               \
+    X(easy_get, "curl_easy_getinfo", CURLcode, (CURL *, CURLINFO, ...))                                                \
+    X(easy_words, "curl_easy_strerror", const char *, (CURLcode))                                                      \
+    X(list_append, "curl_slist_append", struct curl_slist *, (struct curl_slist *, const char *))                      \
+    X(list_free, "curl_slist_free_all", void, (struct curl_slist *))
+
 typedef struct curl_calls {
-    CURL *(*easy_init)(void);
-    void (*easy_cleanup)(CURL *);
-    void (*easy_reset)(CURL *);
-    CURLcode (*easy_perform)(CURL *);
-    CURLcode (*easy_set)(CURL *, CURLoption, ...);
-    CURLcode (*easy_get)(CURL *, CURLINFO, ...);
-    const char *(*easy_words)(CURLcode);
-    struct curl_slist *(*list_append)(struct curl_slist *, const char *);
-    void (*list_free)(struct curl_slist *);
+    CURL_CALLS(CBX_CALL_MEMBER)
 } curl_calls;
 
 struct cbx__http {
@@ -38,26 +42,10 @@ struct cbx__http {
     bool too_long;
 };
 
-static cbx_status open_libcurl(cbx_ctx *ctx, cbx__http *h, cbx_err *err)
-{
-    curl_calls *c = &h->curl;
-    const cbx_library_symbol symbols[] = {
-        { "curl_easy_init", (void **)(void *)&c->easy_init },
-        { "curl_easy_cleanup", (void **)(void *)&c->easy_cleanup },
-        { "curl_easy_reset", (void **)(void *)&c->easy_reset },
-        { "curl_easy_perform", (void **)(void *)&c->easy_perform },
-        { "curl_easy_setopt", (void **)(void *)&c->easy_set },
-        { "curl_easy_getinfo", (void **)(void *)&c->easy_get },
-        { "curl_easy_strerror", (void **)(void *)&c->easy_words },
-        { "curl_slist_append", (void **)(void *)&c->list_append },
-        { "curl_slist_free_all", (void **)(void *)&c->list_free },
-    };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_CURL, NULL, symbols, CBX_LEN(symbols), &h->lib, err);
-}
-
 cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, double timeout_s, cbx__http **out,
                             cbx_err *err)
 {
+    static const char *const names[] = { CURL_CALLS(CBX_CALL_NAME) };
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_status st;
     cbx__http *h;
@@ -71,25 +59,21 @@ cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, d
     h->timeout_s = timeout_s;
     h->what = cbx_mem_strdup(al, what);
     h->shown = cbx_mem_strdup(al, shown);
-    st = h->what && h->shown ? open_libcurl(ctx, h, err) : cbx_fail_nomem(err, what);
-    if (!st) {
-        h->handle = h->curl.easy_init();
-        if (!h->handle) st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", shown);
-    }
+    st = h->what && h->shown ? CBX_OK : cbx_fail_nomem(err, what);
+    if (!st) st = cbx_library_open_calls(ctx, CBX_LIBRARY_CURL, NULL, names, CBX_LEN(names), &h->curl, &h->lib, err);
+    if (!st && !(h->handle = h->curl.easy_init()))
+        st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", shown);
     return CBX_FINISH(st, *out = h, cbx__http_free(h));
 }
 
 void cbx__http_free(cbx__http *h)
 {
-    cbx_allocator al;
-
     if (!h) return;
-    al = h->al;
     if (h->handle) h->curl.easy_cleanup(h->handle);
     cbx_library_close(h->lib);
-    if (h->what) cbx_mem_strfree(&al, h->what);
-    if (h->shown) cbx_mem_strfree(&al, h->shown);
-    cbx_mem_free(&al, h, sizeof *h);
+    cbx_mem_strfree(&h->al, h->what);
+    cbx_mem_strfree(&h->al, h->shown);
+    cbx_mem_free(&h->al, h, sizeof *h);
 }
 
 /* --- a request --- */
@@ -130,13 +114,12 @@ static size_t take_header(char *data, size_t size, size_t n, void *user)
 static bool set_trust(const cbx__http *h, const cbx__http_request *r)
 {
     const curl_calls *c = &h->curl;
-    struct stat status;
 
     if (r->insecure)
         return !c->easy_set(h->handle, CURLOPT_SSL_VERIFYPEER, 0L) &&
                !c->easy_set(h->handle, CURLOPT_SSL_VERIFYHOST, 0L);
     if (!r->certificates) return true;
-    if (!stat(r->certificates, &status) && S_ISDIR(status.st_mode)) {
+    if (cbx_path_is_folder(r->certificates)) {
         (void)c->easy_set(h->handle, CURLOPT_CAINFO, NULL);
         return !c->easy_set(h->handle, CURLOPT_CAPATH, r->certificates);
     }

@@ -6,6 +6,7 @@
  */
 #include "calibrax/base/library.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,25 +19,6 @@ struct cbx_library {
     size_t size;
 };
 
-static void *first_present(const char *const *sonames, const char **found)
-{
-    for (size_t i = 0; sonames[i]; i++) {
-        void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (!handle) continue;
-        *found = sonames[i];
-        return handle;
-    }
-    return NULL;
-}
-
-/* Name of the first missing symbol; NULL: all exist. */
-static const char *first_absent(void *handle, const cbx_library_spec *spec)
-{
-    for (size_t i = 0; i < spec->nsymbols; i++)
-        if (!dlsym(handle, spec->symbols[i].name)) return spec->symbols[i].name;
-    return NULL;
-}
-
 const char *cbx_library_remedy(const cbx_library_spec *spec, char *buf, size_t size)
 {
     snprintf(buf, size, "%sinstall %s", strchr(spec->package, ' ') ? "" : "apt-get ", spec->package);
@@ -48,12 +30,15 @@ cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_libr
     const bool plain = strchr(spec->package, ' ') != NULL; /* no command to run */
     char remedy[96], run[128];
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const char *found = NULL;
-    void *handle = first_present(spec->sonames, &found);
+    const char *found = NULL, *absent = NULL;
+    void *handle = NULL;
+    for (size_t i = 0; !handle && (found = spec->sonames[i]); i++)
+        handle = dlopen(found, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     cbx_library_remedy(spec, remedy, sizeof remedy);
     snprintf(run, sizeof run, "%s%s%s", plain ? "" : "run '", remedy, plain ? "" : "'");
     if (!handle) return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: %s", spec->sonames[0], spec->purpose, run);
-    const char *absent = first_absent(handle, spec);
+    for (size_t i = 0; !absent && i < spec->nsymbols; i++)
+        if (!dlsym(handle, spec->symbols[i].name)) absent = spec->symbols[i].name;
     if (absent) {
         cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' has no '%s', needed for %s: %s for a newer one", found,
                                  absent, spec->purpose, run);
@@ -75,9 +60,8 @@ cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_libr
 void cbx_library_close(cbx_library *lib)
 {
     if (!lib) return;
-    cbx_allocator al = lib->al;
     dlclose(lib->handle);
-    cbx_mem_free(&al, lib, lib->size);
+    cbx_mem_free(&lib->al, lib, lib->size);
 }
 
 const char *cbx_library_name(const cbx_library *lib) { return lib->name; }
@@ -110,4 +94,14 @@ cbx_status cbx_library_open_known(cbx_ctx *ctx, cbx_library_id id, const char *p
     spec.symbols = symbols;
     spec.nsymbols = nsymbols;
     return cbx_library_open(ctx, &spec, out, err);
+}
+
+cbx_status cbx_library_open_calls(cbx_ctx *ctx, cbx_library_id id, const char *path, const char *const *names, size_t n,
+                                  void *functions, cbx_library **out, cbx_err *err)
+{
+    cbx_library_symbol symbols[64];
+
+    assert(n <= CBX_LEN(symbols));
+    for (size_t i = 0; i < n; i++) symbols[i] = (cbx_library_symbol){ names[i], (void **)functions + i };
+    return cbx_library_open_known(ctx, id, path, symbols, n, out, err);
 }

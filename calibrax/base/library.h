@@ -80,5 +80,15 @@ CBX_API cbx_status cbx_library_open_known(cbx_ctx *ctx, cbx_library_id id, const
                                           const cbx_library_symbol *symbols, size_t nsymbols, cbx_library **out,
                                           cbx_err *err);
 
+/* The functions of a library that a file uses, as a list X(name, symbol, result, arguments): the
+ * members of a struct, in this order, and the names for cbx_library_open_calls. */
+#define CBX_CALL_MEMBER(name, symbol, result, arguments) result(*name) arguments;
+#define CBX_CALL_NAME(name, symbol, result, arguments)   symbol,
+
+/** As cbx_library_open_known.  @param functions  a struct that begins with pointers to the functions
+ * of these names; names of at most 64 */
+CBX_API cbx_status cbx_library_open_calls(cbx_ctx *ctx, cbx_library_id id, const char *path, const char *const *names,
+                                          size_t n, void *functions, cbx_library **out, cbx_err *err);
+
 CBX_END_DECLS
 #endif

@@ -107,24 +107,14 @@ static int set_files(posix_spawn_file_actions_t *files, const cbx__process_opts 
     return failed;
 }
 
-static int set_signals(posix_spawnattr_t *attr, bool own_group)
-{
-    sigset_t none, all;
-    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (own_group ? POSIX_SPAWN_SETPGROUP : 0), failed;
-    sigemptyset(&none);
-    sigfillset(&all);
-    failed = posix_spawnattr_setflags(attr, (short)flags);
-    if (!failed) failed = posix_spawnattr_setsigmask(attr, &none);
-    if (!failed) failed = posix_spawnattr_setsigdefault(attr, &all);
-    return failed;
-}
-
 static int spawn(const cbx__process_opts *o, int errors, pid_t *pid)
 {
     char *const *argv = (char *const *)(uintptr_t)o->argv, *const *env = o->env ? (char *const *)(uintptr_t)o->env
                                                                                 : environ;
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
+    sigset_t none, all;
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (o->own_group ? POSIX_SPAWN_SETPGROUP : 0);
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return failed;
     failed = posix_spawnattr_init(&attr);
@@ -132,7 +122,11 @@ static int spawn(const cbx__process_opts *o, int errors, pid_t *pid)
         posix_spawn_file_actions_destroy(&files);
         return failed;
     }
-    failed = set_signals(&attr, o->own_group);
+    sigemptyset(&none);
+    sigfillset(&all);
+    failed = posix_spawnattr_setflags(&attr, (short)flags);
+    if (!failed) failed = posix_spawnattr_setsigmask(&attr, &none);
+    if (!failed) failed = posix_spawnattr_setsigdefault(&attr, &all);
     if (!failed) failed = set_files(&files, o, errors);
     if (!failed) failed = posix_spawnp(pid, argv[0], &files, &attr, argv, env);
     posix_spawnattr_destroy(&attr);

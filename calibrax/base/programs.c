@@ -54,41 +54,22 @@ static bool is_there(char path[PATH_SIZE], const char *folder, const char *place
     return n > 0 && n < PATH_SIZE && access(path, spec->mode) == 0;
 }
 
-/* Cuts the last part off; "" for a bare name. */
-static void keep_folder(char *path)
-{
-    char *slash = strrchr(path, '/');
-    *(slash ? slash : path) = '\0';
-}
-
-static void program_folder(char folder[PATH_SIZE])
-{
-    ssize_t n = readlink("/proc/self/exe", folder, PATH_SIZE - 1);
-    folder[n > 0 ? n : 0] = '\0';
-    keep_folder(folder);
-}
-
-static void library_folder(char folder[PATH_SIZE])
-{
-    Dl_info info;
-    folder[0] = '\0';
-    if (!dladdr((const void *)specs, &info) || !info.dli_fname) return;
-    char *path = realpath(info.dli_fname, NULL);
-    if (path && strlen(path) < PATH_SIZE) strcpy(folder, path);
-    free(path);
-    keep_folder(folder);
-}
-
 static bool search(char path[PATH_SIZE], const tool_spec *spec)
 {
     const char *libexec = getenv("NPERF_LIBEXEC");
-    void (*const folder_of[])(char[PATH_SIZE]) = { program_folder, library_folder };
-    char folder[PATH_SIZE];
+    char folders[2][PATH_SIZE] = { "", "" }; /* of the program, and of the library */
+    ssize_t n = readlink("/proc/self/exe", folders[0], PATH_SIZE - 1);
+    Dl_info info;
+    char *library = dladdr((const void *)specs, &info) && info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;
+    folders[0][n > 0 ? n : 0] = '\0';
+    if (library && strlen(library) < PATH_SIZE) strcpy(folders[1], library);
+    free(library);
     if (libexec && *libexec && is_there(path, libexec, ".", spec)) return true;
-    for (size_t f = 0; f < CBX_LEN(folder_of); f++) {
-        folder_of[f](folder);
-        for (size_t i = 0; *folder && spec->places[i]; i++)
-            if (is_there(path, folder, spec->places[i], spec)) return true;
+    for (size_t f = 0; f < CBX_LEN(folders); f++) {
+        char *slash = strrchr(folders[f], '/');
+        *(slash ? slash : folders[f]) = '\0';
+        for (size_t i = 0; *folders[f] && spec->places[i]; i++)
+            if (is_there(path, folders[f], spec->places[i], spec)) return true;
     }
     return false;
 }

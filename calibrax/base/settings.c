@@ -19,9 +19,7 @@
 #define BOOL_WORDS     "true, false, 1, 0, yes, no, on or off"
 #define FRACTION_WORDS "a number above 0, at most 1"
 
-/* Sets the member that it is given; false: not one of the words. */
-typedef bool (*parse_fn)(const char *text, void *member);
-typedef const char *(*show_fn)(const void *member, char buf[CBX_SETTING_TEXT_SIZE]);
+typedef enum kind { BACKEND, USE_JAX, SWITCH, FRACTION } kind;
 
 static bool same_word(const char *a, const char *b)
 {
@@ -32,129 +30,108 @@ static bool same_word(const char *a, const char *b)
     }
 }
 
-static bool parse_bool(const char *text, void *out)
+/* The number of a word, in any case; -1: another one. */
+static int find_word(const char *const *words, size_t n, const char *text)
 {
-    static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
-    for (size_t i = 0; i < CBX_LEN(words); i++) {
-        if (!same_word(text, words[i])) continue;
-        *(bool *)out = i & 1;
-        return true;
-    }
-    return false;
-}
+    int i = (int)n;
 
-static const char *show_bool(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
-{
-    return strcpy(buf, *(const bool *)member ? "true" : "false");
-}
-
-static bool parse_backend(const char *text, void *member)
-{
-    static const char *const words[] = { "auto", "reference", "jit" };
-    for (size_t i = 0; i < CBX_LEN(words); i++) {
-        if (!same_word(text, words[i])) continue;
-        *(const char **)member = words[i];
-        return true;
-    }
-    return false;
-}
-
-/* XPCS_USE_JAX: whether the compiling backend is required. */
-static bool parse_use_jax(const char *text, void *member)
-{
-    bool wanted;
-    if (!parse_bool(text, &wanted)) return same_word(text, "auto") && parse_backend("auto", member);
-    return parse_backend(wanted ? "jit" : "reference", member);
-}
-
-static const char *show_backend(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
-{
-    snprintf(buf, CBX_SETTING_TEXT_SIZE, "%s", *(const char *const *)member);
-    return buf;
+    while (--i >= 0 && !same_word(text, words[i])) {}
+    return i;
 }
 
 static bool is_fraction(double v) { return v > 0 && v <= 1; }
 
-static bool parse_fraction(const char *text, void *member)
+static bool parse_fraction(const char *text, double *out)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    bool plain = c && *text && !text[strspn(text, "0123456789.eE+-")]; /* neither "nan" nor "0x1" nor blanks */
     char *end = NULL;
-    double v = 0;
+    double v = plain ? strtod_l(text, &end, c) : 0;
 
-    if (!c || !*text || text[strspn(text, "0123456789.eE+-")]) { /* neither "nan" nor "0x1" nor blanks */
-        if (c) freelocale(c);
-        return false;
-    }
-    v = strtod_l(text, &end, c);
-    freelocale(c);
-    if (*end || !is_fraction(v)) return false;
-    *(double *)member = v;
+    if (c) freelocale(c);
+    if (!plain || *end || !is_fraction(v)) return false;
+    *out = v;
     return true;
 }
 
-static const char *show_fraction(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
+/* Sets the member that it is given; false: not one of the words. */
+static bool parse(kind k, const char *text, void *member)
 {
-    return cbx_format_double(*(const double *)member, buf);
-}
+    static const char *const switches[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
+    static const char *const backends[] = { "auto", "reference", "jit" };
+    int at;
 
-/* --- options of cbx_ctx_create: *given, whether there is one, which then is in the member --- */
-
-typedef cbx_status (*option_fn)(const char *name, const void *option, bool *given, void *member, cbx_err *err);
-
-static cbx_status option_backend(const char *name, const void *option, bool *given, void *member, cbx_err *err)
-{
-    const char *word = *(const char *const *)option;
-
-    *given = word != NULL;
-    if (!word || parse_backend(word, member)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " BACKEND_WORDS ", got '%.80s'", name, word);
-}
-
-static cbx_status option_switch(const char *name, const void *option, bool *given, void *member, cbx_err *err)
-{
-    cbx_choice value = *(const cbx_choice *)option;
-
-    *given = value != CBX_CHOICE_UNSET;
-    *(bool *)member = value == CBX_CHOICE_ON;
-    if ((unsigned)value <= CBX_CHOICE_ON) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got %u",
-                    name, (unsigned)value);
-}
-
-static cbx_status option_fraction(const char *name, const void *option, bool *given, void *member, cbx_err *err)
-{
-    double v = *(double *)member = *(const double *)option;
-
-    *given = v != 0;
-    if (!*given || is_fraction(v)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " FRACTION_WORDS ", got %g", name, v);
+    if (k == FRACTION) return parse_fraction(text, member);
+    at = k == BACKEND ? find_word(backends, CBX_LEN(backends), text) : find_word(switches, CBX_LEN(switches), text);
+    if (k == USE_JAX) /* whether the compiling backend is required */
+        at = at >= 0 ? 1 + (at & 1) : same_word(text, "auto") ? 0 : -1;
+    if (at < 0) return false;
+    if (k == SWITCH)
+        *(bool *)member = at & 1;
+    else
+        *(const char **)member = backends[at];
+    return true;
 }
 
 static const struct row {
     cbx_setting_info info;
-    parse_fn parse, parse_alias;
-    show_fn show;
-    option_fn option;
+    kind kind, alias_kind;
     const char *name; /* of the option */
     size_t offset, option_offset;
 } rows[CBX_SETTING_COUNT] = {
-#define FUNCTIONS(member, parse, parse_alias, show, option)                                                            \
-    parse, parse_alias, show, option, #member, offsetof(cbx_settings, member), offsetof(cbx_ctx_opts, member)
+#define MEMBER(member) #member, offsetof(cbx_settings, member), offsetof(cbx_ctx_opts, member)
     [CBX_SETTING_BACKEND] = { { "CALIBRAX_BACKEND", "XPCS_USE_JAX", BACKEND_WORDS, "auto, " BOOL_WORDS, "auto",
                                 "which backend computes on arrays" },
-                              FUNCTIONS(backend, parse_backend, parse_use_jax, show_backend, option_backend) },
+                              BACKEND,
+                              USE_JAX,
+                              MEMBER(backend) },
     [CBX_SETTING_USE_GPU] = { { "CALIBRAX_USE_GPU", "XPCS_USE_GPU", BOOL_WORDS, BOOL_WORDS, "false",
                                 "whether a GPU is used" },
-                              FUNCTIONS(use_gpu, parse_bool, parse_bool, show_bool, option_switch) },
+                              SWITCH,
+                              SWITCH,
+                              MEMBER(use_gpu) },
     [CBX_SETTING_GPU_FALLBACK] = { { "CALIBRAX_GPU_FALLBACK", "XPCS_GPU_FALLBACK", BOOL_WORDS, BOOL_WORDS, "true",
                                      "whether the CPU will do where no GPU can be had" },
-                                   FUNCTIONS(gpu_fallback, parse_bool, parse_bool, show_bool, option_switch) },
+                                   SWITCH,
+                                   SWITCH,
+                                   MEMBER(gpu_fallback) },
     [CBX_SETTING_GPU_MEMORY_FRACTION] = { { "CALIBRAX_GPU_MEMORY_FRACTION", "XPCS_GPU_MEMORY_FRACTION", FRACTION_WORDS,
                                             FRACTION_WORDS, "0.9", "share of a GPU's memory to use" },
-                                          FUNCTIONS(gpu_memory_fraction, parse_fraction, parse_fraction, show_fraction,
-                                                    option_fraction) },
-#undef FUNCTIONS
+                                          FRACTION,
+                                          FRACTION,
+                                          MEMBER(gpu_memory_fraction) },
+#undef MEMBER
 };
+
+/* An option of cbx_ctx_create; *given: whether there is one, which then is in the member. */
+static cbx_status take_option(const struct row *r, const cbx_ctx_opts *opts, bool *given, void *member, cbx_err *err)
+{
+    const void *option = (const char *)opts + r->option_offset;
+    const char *word;
+    cbx_choice choice;
+    double v;
+
+    switch (r->kind) {
+    case SWITCH:
+        choice = *(const cbx_choice *)option;
+        *given = choice != CBX_CHOICE_UNSET;
+        *(bool *)member = choice == CBX_CHOICE_ON;
+        if ((unsigned)choice <= CBX_CHOICE_ON) return CBX_OK;
+        return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got %u",
+                        r->name, (unsigned)choice);
+    case FRACTION:
+        v = *(double *)member = *(const double *)option;
+        *given = v != 0;
+        if (!*given || is_fraction(v)) return CBX_OK;
+        return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " FRACTION_WORDS ", got %g", r->name, v);
+    default:
+        word = *(const char *const *)option;
+        *given = word != NULL;
+        if (!word || parse(BACKEND, word, member)) return CBX_OK;
+        return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " BACKEND_WORDS ", got '%.80s'", r->name,
+                        word);
+    }
+}
 
 const cbx_setting_info *cbx_setting_get_info(cbx_setting which)
 {
@@ -163,9 +140,14 @@ const cbx_setting_info *cbx_setting_get_info(cbx_setting which)
 
 const char *cbx_setting_text(const cbx_settings *s, cbx_setting which, char buf[CBX_SETTING_TEXT_SIZE])
 {
+    const void *member = (unsigned)which < CBX_SETTING_COUNT ? (const char *)s + rows[which].offset : NULL;
+
     *buf = 0;
-    if ((unsigned)which >= CBX_SETTING_COUNT) return buf;
-    return rows[which].show((const char *)s + rows[which].offset, buf);
+    if (!member) return buf;
+    if (rows[which].kind == FRACTION) return cbx_format_double(*(const double *)member, buf);
+    if (rows[which].kind == SWITCH) return strcpy(buf, *(const bool *)member ? "true" : "false");
+    snprintf(buf, CBX_SETTING_TEXT_SIZE, "%s", *(const char *const *)member);
+    return buf;
 }
 
 static const char *value_of(const char *variable)
@@ -175,10 +157,10 @@ static const char *value_of(const char *variable)
 }
 
 /* *s gets the value that the text says. */
-static cbx_status take(const struct row *r, parse_fn parse, const char *variable, const char *words, const char *text,
+static cbx_status take(const struct row *r, kind k, const char *variable, const char *words, const char *text,
                        cbx_settings *s, cbx_err *err)
 {
-    if (!parse(text, (char *)s + r->offset))
+    if (!parse(k, text, (char *)s + r->offset))
         return cbx_fail(err, CBX_EINVAL, "'%s' must be %s, got '%.80s'", variable, words, text);
     s->origin[r - rows] = variable;
     return CBX_OK;
@@ -195,10 +177,10 @@ cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err)
     r += which;
     const char *text = value_of(r->info.variable);
     const char *alias_text = value_of(r->info.alias);
-    r->parse(r->info.fallback, (char *)&named + r->offset);
+    parse(r->kind, r->info.fallback, (char *)&named + r->offset);
     named.origin[which] = "default";
-    if (text) st = take(r, r->parse, r->info.variable, r->info.words, text, &named, err);
-    if (!st && alias_text) st = take(r, r->parse_alias, r->info.alias, r->info.alias_words, alias_text, &aliased, err);
+    if (text) st = take(r, r->kind, r->info.variable, r->info.words, text, &named, err);
+    if (!st && alias_text) st = take(r, r->alias_kind, r->info.alias, r->info.alias_words, alias_text, &aliased, err);
     if (st) return st;
     char x[CBX_SETTING_TEXT_SIZE], y[CBX_SETTING_TEXT_SIZE];
     if (text && alias_text && strcmp(cbx_setting_text(&named, which, x), cbx_setting_text(&aliased, which, y)) != 0)
@@ -247,7 +229,7 @@ cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cb
     for (int i = 0; i < CBX_SETTING_COUNT; i++) {
         bool given = false;
         const struct row *r = &rows[i];
-        cbx_status st = r->option(r->name, (const char *)opts + r->option_offset, &given, (char *)&s + r->offset, err);
+        cbx_status st = take_option(r, opts, &given, (char *)&s + r->offset, err);
         if (!st && !given) st = cbx_setting_read((cbx_setting)i, &s, err);
         if (st) return st;
         if (given)

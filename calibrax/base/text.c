@@ -85,18 +85,6 @@ void cbx_text_printf(cbx_text *t, const char *fmt, ...)
     va_end(args);
 }
 
-static const char *html_entity(char c)
-{
-    switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return NULL;
-    }
-}
-
 static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 /* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a
@@ -121,12 +109,8 @@ void cbx_text_put_markdown(cbx_text *out, const char *s)
     bool control;
 
     for (size_t n, i = 0; (n = cbx_text_char(s + i, &control)) != 0; i += n) {
-        if (s[i] == '<')
-            cbx_text_puts(out, "&lt;");
-        else if (s[i] == '>')
-            cbx_text_puts(out, "&gt;");
-        else if (s[i] == '&')
-            cbx_text_puts(out, "&amp;");
+        if (strchr("<>&", s[i]))
+            cbx_text_put_html(out, (char[]){ s[i], 0 });
         else if (s[i] == '@') /* names no user */
             cbx_text_puts(out, "&#64;");
         else if (control)
@@ -140,12 +124,15 @@ void cbx_text_put_markdown(cbx_text *out, const char *s)
 
 void cbx_text_put_html(cbx_text *t, const char *s)
 {
+    static const char special[] = "&<>\"'";
+    static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&#39;" };
+
     for (size_t n; *s; s += n ? n : 1) {
-        n = strcspn(s, "&<>\"'");
+        n = strcspn(s, special);
         if (n)
             cbx_text_add(t, s, n);
         else
-            cbx_text_puts(t, html_entity(*s));
+            cbx_text_puts(t, entities[strchr(special, *s) - special]);
     }
 }
 
@@ -292,14 +279,6 @@ static void print_digits(double v, int ndigits, char s[64], char digits[DIGITS +
     *point = atoi(p + 1) + 1;
 }
 
-/* false: they read back as another number. */
-static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
-{
-    char s[64];
-    print_digits(v, ndigits, s, digits, point);
-    return strtod(s, NULL) == v;
-}
-
 /* The next decimal of the same length away from zero; true if it reads back as v. */
 static bool digits_above(double v, char digits[DIGITS + 1], int *point)
 {
@@ -427,7 +406,9 @@ const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE])
         bool power_of_two = frexp(v, &exponent) == 0.5;
         if (power_of_two || v < DBL_MIN || !shortened_digits(v, digits, &point)) {
             for (int n = v < DBL_MIN ? 1 : 15; n <= DIGITS; n++) {
-                if (digits_of(v, n, digits, &point)) break;
+                char printed[64];
+                print_digits(v, n, printed, digits, &point);
+                if (strtod(printed, NULL) == v) break;
                 if (power_of_two && digits_above(v, digits, &point)) break;
             }
         }

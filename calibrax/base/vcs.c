@@ -14,40 +14,27 @@
 
 #include "calibrax/base/library.h"
 
-/* name, result, arguments: the part of libgit2 that is used here. */
+/* name, symbol, result, arguments: the part of libgit2 that is used here. */
 #define GIT_CALLS(X)                                                                                                   \
-    X(libgit2_init, int, (void))                                                                                       \
-    X(libgit2_shutdown, int, (void))                                                                                   \
-    X(repository_open_ext, int, (git_repository **, const char *, unsigned, const char *))                             \
-    X(repository_free, void, (git_repository *))                                                                       \
-    X(repository_head, int, (git_reference **, git_repository *))                                                      \
-    X(repository_head_detached, int, (git_repository *))                                                               \
-    X(reference_free, void, (git_reference *))                                                                         \
-    X(reference_target, const git_oid *, (const git_reference *))                                                      \
-    X(reference_shorthand, const char *, (const git_reference *))                                                      \
-    X(oid_tostr, char *, (char *, size_t, const git_oid *))                                                            \
-    X(status_options_init, int, (git_status_options *, unsigned))                                                      \
-    X(status_list_new, int, (git_status_list **, git_repository *, const git_status_options *))                        \
-    X(status_list_entrycount, size_t, (git_status_list *))                                                             \
-    X(status_list_free, void, (git_status_list *))
+    X(libgit2_init, "git_libgit2_init", int, (void))                                                                   \
+    X(libgit2_shutdown, "git_libgit2_shutdown", int, (void))                                                           \
+    X(repository_open_ext, "git_repository_open_ext", int, (git_repository **, const char *, unsigned, const char *))  \
+    X(repository_free, "git_repository_free", void, (git_repository *))                                                \
+    X(repository_head, "git_repository_head", int, (git_reference **, git_repository *))                               \
+    X(repository_head_detached, "git_repository_head_detached", int, (git_repository *))                               \
+    X(reference_free, "git_reference_free", void, (git_reference *))                                                   \
+    X(reference_target, "git_reference_target", const git_oid *, (const git_reference *))                              \
+    X(reference_shorthand, "git_reference_shorthand", const char *, (const git_reference *))                           \
+    X(oid_tostr, "git_oid_tostr", char *, (char *, size_t, const git_oid *))                                           \
+    X(status_options_init, "git_status_options_init", int, (git_status_options *, unsigned))                           \
+    X(status_list_new, "git_status_list_new", int, (git_status_list **, git_repository *, const git_status_options *)) \
+    X(status_list_entrycount, "git_status_list_entrycount", size_t, (git_status_list *))                               \
+    X(status_list_free, "git_status_list_free", void, (git_status_list *))                                             \
+    X(libgit2_opts, "git_libgit2_opts", int, (int option, ...))
 
 typedef struct git_calls {
-#define GIT_MEMBER(name, result, args) result(*name) args;
-    GIT_CALLS(GIT_MEMBER)
-#undef GIT_MEMBER
-    int (*libgit2_opts)(int option, ...);
+    GIT_CALLS(CBX_CALL_MEMBER)
 } git_calls;
-
-static cbx_status open_libgit2(cbx_ctx *ctx, git_calls *git, cbx_library **lib, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-#define GIT_SYMBOL(name, result, args) { "git_" #name, (void **)(void *)&git->name },
-        GIT_CALLS(GIT_SYMBOL)
-#undef GIT_SYMBOL
-            { "git_libgit2_opts", (void **)(void *)&git->libgit2_opts },
-    };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_GIT2, NULL, symbols, CBX_LEN(symbols), lib, err);
-}
 
 /* Sets owner validation and returns what it was; 1 (libgit2's default) where the library does not
  * know the option. */
@@ -66,10 +53,11 @@ static int set_owner_validation(const git_calls *git, int enabled)
 
 cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_err *err)
 {
+    static const char *const names[] = { GIT_CALLS(CBX_CALL_NAME) };
     cbx_library *lib = NULL;
     git_calls git;
     memset(out, 0, sizeof *out);
-    cbx_status st = open_libgit2(ctx, &git, &lib, err);
+    cbx_status st = cbx_library_open_calls(ctx, CBX_LIBRARY_GIT2, NULL, names, CBX_LEN(names), &git, &lib, err);
     if (st) return st;
     if (git.libgit2_init() > 0) {
         int before = set_owner_validation(&git, 0);
