@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/internal.h"
 #include "calibrax/base/json_internal.h"
@@ -110,6 +110,14 @@ static bool more_text(reader *p, const char **keep)
     p->end = p->text + kept + got;
     p->drained = got == 0;
     return got > 0;
+}
+
+/* A token that ends where the window ends is read again, with more text. */
+static bool ran_out(reader *p, const char **start)
+{
+    if (p->at < p->end || !may_go_on(p)) return false;
+    more_text(p, start);
+    return true;
 }
 
 static char peek(const reader *p) { return p->at < p->end ? *p->at : 0; }
@@ -210,12 +218,10 @@ static cbx_status read_number(reader *p, cbx_json *out)
     bool good;
     size_t n;
 
-    for (;;) {
+    do {
         p->at = start;
         good = scan_number(p, &d);
-        if (p->at < p->end || !may_go_on(p)) break;
-        more_text(p, &start);
-    }
+    } while (ran_out(p, &start));
     if (p->fault) return too_early(p);
     if (!good) return malformed(p, p->at, "a malformed number");
     if (d.integer) return read_integer(p, &d, out);
@@ -379,12 +385,10 @@ static cbx_status read_string(reader *p, json_piece *out)
     bool escapes;
     cbx_status st;
 
-    for (;;) {
+    do {
         p->at = start;
         st = scan_string(p, &escapes);
-        if (st || p->at < p->end || !may_go_on(p)) break;
-        more_text(p, &start);
-    }
+    } while (!st && ran_out(p, &start));
     if (!st && p->at == p->end) st = too_early(p);
     if (st) return st;
     *out = (json_piece){ start, (size_t)(p->at - start), NULL };
@@ -605,14 +609,10 @@ cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_js
 
 cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err)
 {
-    char *data = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, MAX_LENGTH, &data, &len, err);
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__file_text(ctx, path, MAX_LENGTH, &data, err);
 
-    if (st) return st;
-    st = cbx_json_parse(data, len, path, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-    return st;
+    return st ? st : cbx_json_parse(data.data, data.len, path, out, err);
 }
 
 cbx_status cbx__json_stream(const cbx__json_source *source, const cbx__json_sieve *sieve, const char *what,
@@ -635,21 +635,18 @@ const char *cbx__json_reader_key(const reader *r, size_t level)
     return r->path[level] ? r->keys.items + r->path[level] - 1 : NULL;
 }
 
-/* --- files as a source --- */
+/* --- files --- */
 
-cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed, cbx_err *err)
-{
-    *f = (cbx__json_file){ .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC) };
-    if (f->fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
-    f->hasher = hashed ? cbx_hasher_create() : NULL;
-    if (f->hasher || !hashed) return CBX_OK;
-    close(f->fd);
-    return cbx_fail_nomem(err, path);
-}
+typedef struct file_source {
+    const char *path;
+    cbx_hasher *hasher; /* of what was read; NULL: no hash is needed */
+    int fd;
+    bool unreadable; /* a failing disk, a folder */
+} file_source;
 
 static cbx_status read_file(void *user, char *to, size_t size, size_t *got, cbx_err *err)
 {
-    cbx__json_file *f = user;
+    file_source *f = user;
     ssize_t n;
 
     do n = read(f->fd, to, size);
@@ -661,16 +658,21 @@ static cbx_status read_file(void *user, char *to, size_t size, size_t *got, cbx_
     return CBX_OK;
 }
 
-cbx__json_source cbx__json_file_source(cbx__json_file *f) { return (cbx__json_source){ read_file, f }; }
-
-bool cbx__json_file_end(cbx__json_file *f, char hash[CBX_HASH_SIZE])
+cbx_status cbx__json_stream_file(const char *path, const cbx__json_sieve *sieve, const char *what,
+                                 char hash[CBX_HASH_SIZE], cbx_json **out, cbx_err *err)
 {
-    char rest[4096], digits[CBX_HASH_SIZE];
+    file_source f = { .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC) };
+    char rest[4096];
+    cbx_status st;
 
-    for (size_t got = 1; got && f->hasher && !f->unreadable;) read_file(f, rest, sizeof rest, &got, NULL);
-    close(f->fd);
-    if (!f->hasher) return !f->unreadable;
-    cbx_hasher_end(f->hasher, digits);
-    if (hash) memcpy(hash, digits, sizeof digits);
-    return !f->unreadable;
+    if (hash) *hash = '\0';
+    if (f.fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    f.hasher = hash ? cbx_hasher_create() : NULL;
+    st = hash && !f.hasher ? cbx_fail_nomem(err, path)
+                           : cbx__json_stream(&(cbx__json_source){ read_file, &f }, sieve, what, out, err);
+    for (size_t got = 1; got && f.hasher && !f.unreadable;) read_file(&f, rest, sizeof rest, &got, NULL);
+    close(f.fd);
+    if (f.hasher) cbx_hasher_end(f.hasher, hash);
+    if (hash && f.unreadable) *hash = '\0';
+    return st;
 }

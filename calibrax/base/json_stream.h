@@ -15,20 +15,6 @@ typedef struct cbx__json_source {
     void *user;
 } cbx__json_source;
 
-/** A file as a source. */
-typedef struct cbx__json_file {
-    const char *path;   /* not copied */
-    cbx_hasher *hasher; /* of what was read; NULL: no hash is needed */
-    int fd;
-    bool unreadable; /* a failing disk, a folder */
-} cbx__json_file;
-/** @return CBX_OK; as cbx_file_read, with its messages */
-cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed, cbx_err *err);
-cbx__json_source cbx__json_file_source(cbx__json_file *f);
-/** Closes it.  @param hash  of all of its bytes, also those not yet read; may be NULL.  false: it
- * cannot be read */
-bool cbx__json_file_end(cbx__json_file *f, char hash[CBX_HASH_SIZE]);
-
 /** The position in the text, for a sieve. */
 typedef struct cbx__json_reader cbx__json_reader;
 /** Open brackets, that of the array included. */
@@ -56,6 +42,13 @@ typedef struct cbx__json_sieve {
  */
 cbx_status cbx__json_stream(const cbx__json_source *source, const cbx__json_sieve *sieve, const char *what,
                             cbx_json **out, cbx_err *err);
+/**
+ * The same of a file.
+ * @param hash  of all of its bytes, also those not yet read; "": it cannot be read; may be NULL
+ * @return also as cbx_file_read, with its messages
+ */
+cbx_status cbx__json_stream_file(const char *path, const cbx__json_sieve *sieve, const char *what,
+                                 char hash[CBX_HASH_SIZE], cbx_json **out, cbx_err *err);
 
 /**
  * Bytes of the mark that a text may begin with: 3 for UTF-8, else 0.

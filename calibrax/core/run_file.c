@@ -21,19 +21,19 @@
 #define POINTS_DEPTH  2
 #define METRIC_LEVEL  4
 #define SAMPLES_DEPTH 6
-#define INDEXED_FROM  16 /* metrics with samples of a point */
 
 typedef enum array_kind { KIND_OTHER, KIND_POINTS, KIND_SAMPLES } array_kind;
 
 /* Samples of a metric of the current point. */
 typedef struct gathered {
     const char *metric;
-    double *values;
-    size_t n, capacity;
-    struct gathered *next;
+    CBX_LIST(double) values;
 } gathered;
 
 typedef struct streaming {
+    const cbx__json_source *source; /* NULL: a file */
+    const char *path;               /* of the file */
+    char *hash;                     /* of its bytes; NULL: not needed */
     cbx_run *run;
     cbx__run_point_fn fn; /* NULL: the points are the run's, with samples if wanted */
     void *user;
@@ -42,8 +42,8 @@ typedef struct streaming {
     cbx_arena arena;                     /* of the current point */
     cbx_names words;                     /* of those that are kept */
     cbx__bad_sample bad;
-    gathered *gathered; /* the last one first */
-    size_t ngathered, npoints;
+    CBX_LIST(gathered) gathered; /* in the order of the metrics */
+    size_t npoints;
     cbx_status held; /* the fault of the first bad point */
     cbx_err why;
 } streaming;
@@ -73,7 +73,7 @@ static bool wants(void *user, const cbx__json_reader *r)
 
 static cbx_status take_sample(streaming *s, const char *metric, size_t i, const cbx_json *v, cbx_err *err)
 {
-    gathered *g = s->gathered;
+    const cbx_allocator *al = &s->arena.al;
 
     if (!s->bad.metric && !cbx__is_sample(v)) {
         s->bad = (cbx__bad_sample){ cbx_arena_strdup(&s->arena, metric), i };
@@ -81,15 +81,11 @@ static cbx_status take_sample(streaming *s, const char *metric, size_t i, const 
     }
     if (!s->samples || s->bad.metric || s->held) return CBX_OK;
     if (i == 0) {
-        g = cbx_arena_calloc(&s->arena, 1, sizeof *g);
-        if (!g || !(g->metric = cbx_arena_strdup(&s->arena, metric))) return cbx_fail_nomem(err, NULL);
-        g->next = s->gathered;
-        s->gathered = g;
-        s->ngathered++;
+        const gathered g = { .metric = cbx_arena_strdup(&s->arena, metric) };
+        if (!g.metric || !cbx_list_push(al, &s->gathered, g)) return cbx_fail_nomem(err, NULL);
     }
-    if (!cbx_grow(&s->arena.al, &g->values, &g->capacity, g->n + 1, sizeof *g->values))
+    if (!cbx_list_push(al, &s->gathered.items[s->gathered.n - 1].values, cbx_json_double_value(v)))
         return cbx_fail_nomem(err, NULL);
-    g->values[g->n++] = cbx_json_double_value(v);
     return CBX_OK;
 }
 
@@ -102,50 +98,15 @@ static const char *word(streaming *s, const char *text)
     return at == CBX_NO_NAME ? NULL : s->words.list[at];
 }
 
-/* Samples of many metrics by name. */
-typedef struct sample_index {
-    cbx_names names;
-    const gathered **of; /* NULL: there are so few that none is made */
-} sample_index;
-
-static bool index_samples(streaming *s, sample_index *ix)
-{
-    const cbx_allocator al = cbx_arena_allocator(&s->arena);
-
-    if (s->ngathered <= INDEXED_FROM) return true;
-    cbx_names_init(&ix->names, &al);
-    ix->of = cbx_arena_calloc(&s->arena, s->ngathered, sizeof *ix->of);
-    for (const gathered *g = s->gathered; ix->of && g; g = g->next) {
-        size_t at = cbx_names_add(&ix->names, g->metric);
-        if (at == CBX_NO_NAME) return false;
-        ix->of[at] = g;
-    }
-    return ix->of;
-}
-
-static const gathered *samples_of(const streaming *s, const sample_index *ix, const char *name)
-{
-    const gathered *g = s->gathered;
-    size_t at;
-
-    if (ix->of) {
-        at = cbx_names_find(&ix->names, name);
-        return at == CBX_NO_NAME ? NULL : ix->of[at];
-    }
-    while (g && strcmp(g->metric, name) != 0) g = g->next;
-    return g;
-}
-
 /* Into the run.  An empty array of samples is one, too, and not NULL. */
-static bool keep_samples(const streaming *s, const sample_index *ix, cbx_metric *m, const char *name)
+static bool keep_samples(cbx_run *run, const gathered *g, cbx_metric *m)
 {
-    const gathered *g = samples_of(s, ix, name);
-    const double *from = m->samples;
+    const double *from = g ? g->values.items : m->samples;
     double *copy;
 
-    if (g) from = g->values, m->nsamples = g->n;
+    if (g) m->nsamples = g->values.n;
     if (!from) return true;
-    m->samples = copy = cbx_arena_alloc(&s->run->arena, m->nsamples * sizeof *copy);
+    m->samples = copy = cbx_arena_alloc(&run->arena, m->nsamples * sizeof *copy);
     if (copy && m->nsamples) memcpy(copy, from, m->nsamples * sizeof *copy);
     return copy;
 }
@@ -154,8 +115,8 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
 {
     cbx_tag *tags = view->tags ? cbx_arena_calloc(&s->run->arena, view->ntags, sizeof *tags) : NULL;
     cbx_named_metric *metrics = cbx_arena_calloc(&s->run->arena, view->nmetrics, sizeof *metrics);
-    sample_index ix = { .of = NULL };
-    bool good = metrics && (tags || !view->tags) && index_samples(s, &ix);
+    bool good = metrics && (tags || !view->tags);
+    size_t next = 0; /* of those with samples, which come in the order of the metrics */
     cbx_status st = cbx__run_point_text(&s->arena, view, err);
 
     if (st) return st;
@@ -164,10 +125,13 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
         good = tags[i].key && tags[i].value;
     }
     for (size_t i = 0; good && i < view->nmetrics; i++) {
+        const gathered *g = next < s->gathered.n ? &s->gathered.items[next] : NULL;
+        if (g && strcmp(g->metric, view->metrics[i].name) != 0) g = NULL;
+        next += g != NULL;
         metrics[i] = view->metrics[i];
         metrics[i].name = word(s, view->metrics[i].name);
         if (!s->samples) metrics[i].metric.samples = NULL;
-        good = metrics[i].name && (!s->samples || keep_samples(s, &ix, &metrics[i].metric, metrics[i].name));
+        good = metrics[i].name && keep_samples(s->run, g, &metrics[i].metric);
     }
     view->tags = tags;
     view->metrics = metrics;
@@ -177,27 +141,10 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
     return cbx__run_own_point(s->run, view, raw, err);
 }
 
-static cbx_status take_point(streaming *s, const cbx_json *v, cbx_err *err)
-{
-    char path[CBX__PATH_SIZE];
-    cbx_json *raw = NULL;
-    cbx_point view;
-    cbx_status st;
-
-    cbx__run_point_path(s->npoints++, path);
-    if (s->held) return CBX_OK;
-    st = cbx__run_view_point(v, path, &s->bad, &s->arena, &view, s->fn ? NULL : &raw, &s->why);
-    if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", s->why.message);
-    s->held = st;
-    if (st) return CBX_OK;
-    return s->fn ? s->fn(s->user, &view, err) : keep_point(s, &view, raw, err);
-}
-
 static void forget_point(streaming *s)
 {
-    for (gathered *g = s->gathered; g; g = g->next) cbx_mem_free(&s->arena.al, g->values, g->capacity * sizeof(double));
-    s->gathered = NULL;
-    s->ngathered = 0;
+    for (size_t i = 0; i < s->gathered.n; i++) cbx_list_clear(&s->arena.al, &s->gathered.items[i].values);
+    s->gathered.n = 0;
     s->bad = (cbx__bad_sample){ 0 };
     cbx_arena_clear(&s->arena);
 }
@@ -207,43 +154,26 @@ static cbx_status take(void *user, const cbx__json_reader *r, size_t i, const cb
     streaming *s = user;
     size_t depth = cbx__json_reader_depth(r);
     array_kind kind = depth <= SAMPLES_DEPTH ? s->kinds[depth] : KIND_OTHER;
-    cbx_status st;
+    char path[CBX__PATH_SIZE];
+    cbx_json *raw = NULL;
+    cbx_point view;
+    cbx_status st = CBX_OK;
 
     if (kind == KIND_SAMPLES) return take_sample(s, cbx__json_reader_key(r, METRIC_LEVEL), i, element, err);
     if (kind != KIND_POINTS) return CBX_OK;
-    st = take_point(s, element, err);
+    cbx__run_point_path(s->npoints++, path);
+    if (!s->held) {
+        s->held = cbx__run_view_point(element, path, &s->bad, &s->arena, &view, s->fn ? NULL : &raw, &s->why);
+        if (s->held == CBX_ENOMEM) st = cbx_fail(err, s->held, "%s", s->why.message);
+        if (!s->held) st = s->fn ? s->fn(s->user, &view, err) : keep_point(s, &view, raw, err);
+    }
     forget_point(s);
     return st;
 }
 
 /* --- reading --- */
 
-static cbx_status read_run(streaming *s, const cbx_json *v, cbx_err *err)
-{
-    cbx_json *points = NULL;
-    cbx_status st = cbx__run_read_front(v, s->run, err);
-
-    if (!st) st = cbx_json_need_array(v, "points", "", &points, err);
-    if (!st && s->held) st = cbx_fail(err, s->held, "%s", s->why.message);
-    return st ? st : cbx__run_read_rest(v, s->run, err);
-}
-
-/* Gives back the memory that no point needs any more. */
-static cbx_status trim_points(cbx_run *run, cbx_err *err)
-{
-    size_t size = sizeof *run->points.items;
-    void *points;
-
-    if (!run->points.n || run->points.n == run->points.capacity) return CBX_OK;
-    points = cbx_mem_resize(&run->arena.al, run->points.items, run->points.capacity * size, run->points.n * size);
-    if (!points) return cbx_fail_nomem(err, NULL);
-    run->points.items = points;
-    run->points.capacity = run->points.n;
-    return CBX_OK;
-}
-
-static cbx_status stream(streaming s, const cbx_allocator *al, const cbx__json_source *source, const char *what,
-                         cbx_run **out, cbx_err *err)
+static cbx_status stream(streaming s, const cbx_allocator *al, const char *what, cbx_run **out, cbx_err *err)
 {
     const cbx__json_sieve sieve = { wants, take, &s };
     cbx_err why = CBX_ERR_INIT;
@@ -254,49 +184,59 @@ static cbx_status stream(streaming s, const cbx_allocator *al, const cbx__json_s
     cbx_arena_init(&s.arena, al);
     cbx_names_init(&s.words, al);
     s.run->private_tree = true;
-    st = cbx__json_stream(source, &sieve, what, &v, err);
-    if (!st && (st = read_run(&s, v, &why))) st = cbx__run_refuse(what, st, &why, err);
+    st = s.source ? cbx__json_stream(s.source, &sieve, what, &v, err)
+                  : cbx__json_stream_file(s.path, &sieve, what, s.hash, &v, err);
+    if (!st) {
+        cbx_json *points = NULL;
+        st = cbx__run_read_front(v, s.run, &why);
+        if (!st) st = cbx_json_need_array(v, "points", "", &points, &why);
+        if (!st && s.held) st = cbx_fail(&why, s.held, "%s", s.why.message);
+        if (!st) st = cbx__run_read_rest(v, s.run, &why);
+        if (st) st = cbx__run_refuse(what, st, &why, err);
+    }
     s.run->private_tree = false;
     forget_point(&s);
+    cbx_list_clear(al, &s.gathered);
     cbx_names_release(&s.words, &s.run->words);
     cbx_json_unref(v);
-    if (!st) st = trim_points(s.run, err);
+    /* the memory that no point needs any more is given back */
+    size_t n = s.run->points.n, size = sizeof *s.run->points.items;
+    void *points = n ? cbx_mem_resize(al, s.run->points.items, s.run->points.capacity * size, n * size) : NULL;
+    if (points) {
+        s.run->points.items = points;
+        s.run->points.capacity = n;
+    } else if (!st && n) {
+        st = cbx_fail_nomem(err, NULL);
+    }
     return CBX_FINISH(st, *out = s.run, cbx_run_free(s.run));
 }
 
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
                            cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err)
 {
-    return stream((streaming){ .fn = fn, .user = user }, al, source, what, out, err);
+    return stream((streaming){ .source = source, .fn = fn, .user = user }, al, what, out, err);
+}
+
+cbx_status cbx__run_stream_file(const cbx_allocator *al, const char *path, const char *what, cbx__run_point_fn fn,
+                                void *user, char hash[CBX_HASH_SIZE], cbx_run **out, cbx_err *err)
+{
+    return stream((streaming){ .path = path, .hash = hash, .fn = fn, .user = user }, al, what, out, err);
 }
 
 cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source *source, const char *what, bool samples,
                                 cbx_run **out, cbx_err *err)
 {
-    return stream((streaming){ .samples = samples }, al, source, what, out, err);
-}
-
-static cbx_status read_file(cbx_ctx *ctx, const char *path, bool samples, cbx_run **out, cbx_err *err)
-{
-    cbx__json_file file;
-    cbx__json_source source;
-    cbx_status st = cbx__json_file_open(&file, path, false, err);
-
-    if (st) return st;
-    source = cbx__json_file_source(&file);
-    st = cbx__run_from_source(cbx_ctx_allocator(ctx), &source, path, samples, out, err);
-    cbx__json_file_end(&file, NULL);
-    return st;
+    return stream((streaming){ .source = source, .samples = samples }, al, what, out, err);
 }
 
 cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
 {
-    return read_file(ctx, path, true, out, err);
+    return stream((streaming){ .path = path, .samples = true }, cbx_ctx_allocator(ctx), path, out, err);
 }
 
 cbx_status cbx__run_read_bare(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
 {
-    return read_file(ctx, path, false, out, err);
+    return stream((streaming){ .path = path }, cbx_ctx_allocator(ctx), path, out, err);
 }
 
 /* --- writing in pieces: as one tree and one text a run of 100 MB would take ten times that --- */

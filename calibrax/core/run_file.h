@@ -23,6 +23,9 @@ typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_
  */
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
                            cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err);
+/** The same of a file.  @param hash  as of cbx__json_stream_file */
+cbx_status cbx__run_stream_file(const cbx_allocator *al, const char *path, const char *what, cbx__run_point_fn fn,
+                                void *user, char hash[CBX_HASH_SIZE], cbx_run **out, cbx_err *err);
 
 /** As cbx_run_read, of a source; without samples where they are not needed: such a run is not to be
  * written. */

@@ -242,7 +242,6 @@ static void read_one(cbx_ctx *ctx, const char *folder, const cbx__index_file *f,
     CBX_SCOPED(cbx_arena, paths, al);
     const char *path = cbx_path_join(&paths, folder, f->name);
     cbx_err err = CBX_ERR_INIT;
-    cbx__json_file file;
     cbx_status st;
 
     *r = (reading){ .file = { .name = f->name, .stamp = f->stamp }, .fn = fn, .user = user };
@@ -250,12 +249,8 @@ static void read_one(cbx_ctx *ctx, const char *folder, const cbx__index_file *f,
     if (f->problem)
         st = cbx_fail(&err, CBX_EIO, "'%s': %s", f->name, f->problem);
     else
-        st = path ? cbx__json_file_open(&file, path, true, &err) : CBX_ENOMEM;
-    if (!st) {
-        cbx__json_source source = cbx__json_file_source(&file);
-        st = cbx__run_stream(al, &source, f->name, take_point, r, &r->run, &err);
-        if (cbx__json_file_end(&file, r->hash)) r->file.hash = r->hash;
-    }
+        st = path ? cbx__run_stream_file(al, path, f->name, take_point, r, r->hash, &r->run, &err) : CBX_ENOMEM;
+    if (*r->hash) r->file.hash = r->hash;
     if (r->refused) *refusal = err;
     if (r->refused || r->many) return;
     r->file.whole = true;
@@ -387,25 +382,18 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     return st;
 }
 
-/* The largest power of two that is no more than the CPUs. */
-static size_t threads_wanted(void)
-{
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = 1;
-
-    while (2 * n <= THREADS_MAX && 2 * (long)n <= cpus) n *= 2;
-    return n;
-}
-
 cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err)
 {
-    size_t nthreads = threads_wanted(), n = 0;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t nthreads = 1, n = 0;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(scan->ctx));
     size_t *queued = cbx_arena_calloc(&arena, scan->count, sizeof *queued), started = 0;
     crew *c = cbx_arena_alloc(&arena, sizeof *c);
     reader readers[THREADS_MAX];
     cbx_status st = CBX_OK;
 
+    /* the largest power of two that is no more than the CPUs */
+    while (2 * nthreads <= THREADS_MAX && 2 * (long)nthreads <= cpus) nthreads *= 2;
     if (!queued || !c)
         return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", scan->count, scan->folder);
     for (size_t i = 0; i < scan->count; i++)
