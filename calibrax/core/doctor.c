@@ -103,17 +103,6 @@ static void see_level(cbx_doctor_report *r, const cbx_level_rate *l)
                     1e-9 * l->triad_stream_bytes_per_s);
 }
 
-static void see_narrow(cbx_doctor_report *r, cbx_narrow n, const cbx_narrow_rate *rate)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "%s, %s", cbx_narrow_type(n), cbx_narrow_unit(n));
-    if (rate->by[0])
-        cbx_doctor_fact(r, "probe", name, "%.1f G/s (%s)", 1e-9 * rate->ops_per_s, rate->by);
-    else
-        cbx_doctor_fact(r, "probe", name, "not supported: %s", rate->why);
-}
-
 void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machine_id)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -129,7 +118,15 @@ void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machin
                         1e-9 * p.pipe_ops_per_s[i][0], bits ? "32 bits" : "f32", 1e-9 * p.pipe_ops_per_s[i][1],
                         bits ? "64 bits" : "f64", p.instruction_set);
     }
-    for (int i = 0; i < CBX_NARROW_COUNT; i++) see_narrow(r, (cbx_narrow)i, &p.narrow[i]);
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        const cbx_narrow_rate *rate = &p.narrow[i];
+        char name[40];
+        snprintf(name, sizeof name, "%s, %s", cbx_narrow_type((cbx_narrow)i), cbx_narrow_unit((cbx_narrow)i));
+        if (rate->by[0])
+            cbx_doctor_fact(r, "probe", name, "%.1f G/s (%s)", 1e-9 * rate->ops_per_s, rate->by);
+        else
+            cbx_doctor_fact(r, "probe", name, "not supported: %s", rate->why);
+    }
     for (int i = 0; i < p.nlevels; i++) see_level(r, &p.level[i]);
     /* Where memory is not the same everywhere: from the core that this runs on. */
     cbx_level_rate l;

@@ -17,6 +17,7 @@
 #include "calibrax/base/file_text.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 
 #define MAX_FILE (16u << 20) /* cpuinfo of a thousand CPUs is 2 MiB */
 #define GIB      (1024.0 * 1024.0 * 1024.0)
@@ -434,18 +435,14 @@ static void put_count(cbx_json *object, const char *key, int v)
         cbx_json_set_int(object, key, v);
 }
 
-static void put_word(cbx_json *object, const char *key, const char *s)
-{
-    cbx_json_set_string(object, key, *s ? s : NULL);
-}
+static const char *known(const char *s) { return *s ? s : NULL; }
 
 cbx_json *cbx_machine_to_json(const cbx_machine *m)
 {
-    cbx_json *v = cbx_json_new_object(), *list;
+    cbx_json *v = cbx_json_object(J_TEXT("id", known(m->id)), J_TEXT("cpu_vendor", known(m->vendor)),
+                                  J_TEXT("cpu_model", known(m->model_name)));
+    cbx_json *list;
 
-    put_word(v, "id", m->id);
-    put_word(v, "cpu_vendor", m->vendor);
-    put_word(v, "cpu_model", m->model_name);
     put_count(v, "cpu_family", m->family);
     put_count(v, "cpu_model_number", m->model);
     put_count(v, "cpu_stepping", m->stepping);
@@ -462,18 +459,15 @@ cbx_json *cbx_machine_to_json(const cbx_machine *m)
     put_count(v, "sockets", m->sockets);
     list = cbx_json_set_array(v, "caches");
     for (int i = 0; i < m->ncaches; i++) {
-        cbx_json *cache = cbx_json_push_object(list);
-        put_count(cache, "level", m->cache[i].level);
-        put_word(cache, "type", m->cache[i].type);
-        cbx_json_set_int(cache, "bytes", (int64_t)m->cache[i].bytes);
-        put_count(cache, "shared_by", m->cache[i].shared_by);
+        const cbx_machine_cache *c = &m->cache[i];
+        cbx_json_push(list, cbx_json_object(J_INT("level", c->level), J_TEXT("type", known(c->type)),
+                                            J_INT("bytes", c->bytes), J_INT("shared_by", c->shared_by)));
     }
     cbx_json_set_int(v, "memory_bytes", (int64_t)m->memory_bytes);
     put_count(v, "numa_nodes", m->numa_nodes);
     list = cbx_json_set_array(v, "accelerators");
     for (int i = 0; i < m->naccelerators; i++) cbx_json_push_string(list, m->accelerator[i]);
-    put_word(v, "huge_pages", m->huge_pages);
-    put_word(v, "cpu_governor", m->governor);
+    cbx_json_put(v, J_TEXT("huge_pages", known(m->huge_pages)), J_TEXT("cpu_governor", known(m->governor)));
     return cbx_json_finish(v);
 }
 

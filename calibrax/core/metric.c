@@ -8,6 +8,7 @@
 
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/utf8.h"
 #include "calibrax/core/record.h"
 
 static const char *const direction_names[] = { "higher", "lower", "info" };
@@ -102,27 +103,13 @@ const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name)
 
 #define MAX_DEPTH 48 /* of a free-form value: a file of records can still be parsed with it */
 
-/* Well-formed UTF-8 as Unicode table 3-7 has it: no overlong form, no surrogate, nothing above
- * U+10FFFF. */
 bool cbx__is_utf8(const char *s)
 {
-    const unsigned char *p = (const unsigned char *)s;
-
-    while (*p) {
-        unsigned char lead = *p++, low = 0x80, high = 0xBF;
-        int more = lead < 0x80                    ? 0
-                   : lead >= 0xC2 && lead <= 0xDF ? 1
-                   : (lead & 0xF0) == 0xE0        ? 2
-                   : lead >= 0xF0 && lead <= 0xF4 ? 3
-                                                  : -1;
-        if (more < 0) return false;
-        if (lead == 0xE0) low = 0xA0;
-        if (lead == 0xED) high = 0x9F;
-        if (lead == 0xF0) low = 0x90;
-        if (lead == 0xF4) high = 0x8F;
-        for (; more > 0; more--, p++, low = 0x80, high = 0xBF) {
-            if (*p < low || *p > high) return false;
-        }
+    for (size_t used; *s; s += used) {
+        used = 1;
+        if ((unsigned char)*s < 0x80) continue;
+        cbx__utf8_decode(s, strnlen(s, 4), &used);
+        if (used == 1) return false;
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/core/record.h"
 
 /* --- reading --- */
@@ -192,16 +193,6 @@ static bool is_listed(const char *const *list, const char *word)
     return false;
 }
 
-static bool has_other_keys(const cbx_json *object, const char *const *known)
-{
-    const char *key;
-    cbx_json *value;
-
-    for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++)
-        if (!is_listed(known, key)) return true;
-    return false;
-}
-
 /* A member that is unknown here, or a bound that is NaN. */
 static bool metric_has_unknown(const cbx_json *m)
 {
@@ -223,7 +214,9 @@ bool cbx__has_unknown(const cbx_json *record, const char *const *known)
 
     for (size_t i = 0; cbx_json_member(metrics, i, &key, &m); i++)
         if (metric_has_unknown(m)) return true;
-    return has_other_keys(record, known);
+    for (size_t i = 0; cbx_json_member(record, i, &key, &m); i++)
+        if (!is_listed(known, key)) return true;
+    return false;
 }
 
 /* --- writing --- */
@@ -285,11 +278,8 @@ void cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, co
     static const char *const known[] = { NULL };
     cbx_json *v = cbx_json_set_object(defs, key);
 
-    cbx_json_set_string(v, "name", def->name);
-    cbx_json_set_string(v, "unit", def->unit);
-    cbx_json_set_string(v, "direction", cbx_direction_name(def->direction));
-    cbx_json_set_string(v, "group", def->group);
-    cbx_json_set_string(v, "priority", cbx_priority_name(def->priority));
-    cbx_json_set_string(v, "description", def->description);
+    cbx_json_put(v, J_TEXT("name", def->name), J_TEXT("unit", def->unit),
+                 J_TEXT("direction", cbx_direction_name(def->direction)), J_TEXT("group", def->group),
+                 J_TEXT("priority", cbx_priority_name(def->priority)), J_TEXT("description", def->description));
     cbx__keep_unknown(v, raw, known);
 }

@@ -147,18 +147,6 @@ static void take_turns(bench *b, uint64_t begin)
     }
 }
 
-static void add_pipes(bench *b, cbx_probe *out)
-{
-    for (int p = 0; p < CBX_PIPE_COUNT; p++)
-        for (int row = 0; row < 2; row++) {
-            b->tasks[b->ntasks++] = (task){ .kind = TASK_PIPE,
-                                            .pipe = b->loops->pipe[p][row],
-                                            .turns = 64,
-                                            .work = b->loops->ops_per_round[row],
-                                            .best = &out->pipe_ops_per_s[p][row] };
-        }
-}
-
 /* @param set  [bytes] all arrays of a task together, at most */
 static void add_level(bench *b, cbx_probe *out, const char *name, size_t bytes, size_t set)
 {
@@ -207,7 +195,13 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "no memory to read the machine's caches");
     snprintf(p.instruction_set, sizeof(p.instruction_set), "%s", b.loops->name);
     b.window_bytes = b.loops->flush ? WINDOW_FLUSHED : WINDOW_LARGE;
-    add_pipes(&b, &p);
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        for (int row = 0; row < 2; row++)
+            b.tasks[b.ntasks++] = (task){ .kind = TASK_PIPE,
+                                          .pipe = b.loops->pipe[i][row],
+                                          .turns = 64,
+                                          .work = b.loops->ops_per_round[row],
+                                          .best = &p.pipe_ops_per_s[i][row] };
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         cbx__narrow_loop loop = cbx__narrow_find((cbx_narrow)n);
         cbx_narrow_rate *r = &p.narrow[n];

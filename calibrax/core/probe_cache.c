@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/base/idioms.h"
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/version.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/core/probe.h"
 #include "calibrax/core/probe_cache.h"
 
@@ -54,16 +54,6 @@ static bool take_narrow(const cbx_json *list, int n, cbx_narrow_rate *r)
     return good && isfinite(r->ops_per_s) && (*r->by ? r->ops_per_s > 0 && !*r->why : r->ops_per_s == 0 && *r->why);
 }
 
-static bool take_level(const cbx_json *v, cbx_level_rate *l)
-{
-    int64_t bytes = cbx_json_get_int(v, "bytes", -1);
-    bool good = bytes >= 0 && take_word(v, "name", l->name, sizeof(l->name));
-
-    l->bytes = good ? (size_t)bytes : 0;
-    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++) good = take_rate(v, level_rates[i].key, rate_at(l, i));
-    return good;
-}
-
 bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
 {
     cbx_probe p = { .nlevels = 0 };
@@ -83,7 +73,15 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
     }
     for (int i = 0; good && i < CBX_NARROW_COUNT; i++) good = take_narrow(cbx_json_get(v, "narrow"), i, &p.narrow[i]);
     p.nlevels = good ? (int)cbx_json_length(levels) : 0;
-    for (int i = 0; good && i < p.nlevels; i++) good = take_level(cbx_json_at(levels, (size_t)i), &p.level[i]);
+    for (int i = 0; good && i < p.nlevels; i++) {
+        const cbx_json *level = cbx_json_at(levels, (size_t)i);
+        cbx_level_rate *l = &p.level[i];
+        int64_t bytes = cbx_json_get_int(level, "bytes", -1);
+        good = bytes >= 0 && take_word(level, "name", l->name, sizeof(l->name));
+        l->bytes = good ? (size_t)bytes : 0;
+        for (size_t k = 0; good && k < CBX_LEN(level_rates); k++)
+            good = take_rate(level, level_rates[k].key, rate_at(l, k));
+    }
     good = good && p.nlevels > 0 && p.level[p.nlevels - 1].bytes == 0; /* memory, last */
     if (good) *out = p;
     return good;
@@ -91,47 +89,29 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
 
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
-    cbx_json *v = cbx_json_new_object(), *list, *one;
+    cbx_json *v = cbx_json_object(J_TEXT("schema", SCHEMA), J_INT("version", VERSION),
+                                  J_TEXT("revision", cbx_revision()), J_TEXT("build", cbx_build()),
+                                  J_TEXT("instruction_set", p->instruction_set), J_INT("measured_us", p->measured_us));
+    cbx_json *list = cbx_json_set_object(v, "pipe_ops_per_s"), *one;
 
-    cbx_json_set_string(v, "schema", SCHEMA);
-    cbx_json_set_int(v, "version", VERSION);
-    cbx_json_set_string(v, "revision", cbx_revision());
-    cbx_json_set_string(v, "build", cbx_build());
-    cbx_json_set_string(v, "instruction_set", p->instruction_set);
-    cbx_json_set_int(v, "measured_us", p->measured_us);
-    list = cbx_json_set_object(v, "pipe_ops_per_s");
-    for (int i = 0; i < CBX_PIPE_COUNT; i++) {
-        one = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
-        cbx_json_set_double(one, "f32", p->pipe_ops_per_s[i][0]);
-        cbx_json_set_double(one, "f64", p->pipe_ops_per_s[i][1]);
-    }
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        cbx_json_put(list,
+                     J_JSON(cbx_pipe_name((cbx_pipe)i), cbx_json_object(J_NUMBER("f32", p->pipe_ops_per_s[i][0]),
+                                                                        J_NUMBER("f64", p->pipe_ops_per_s[i][1]))));
     list = cbx_json_set_array(v, "narrow");
-    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
-        one = cbx_json_push_object(list);
-        cbx_json_set_string(one, "type", cbx_narrow_type((cbx_narrow)i));
-        cbx_json_set_string(one, "unit", cbx_narrow_unit((cbx_narrow)i));
-        cbx_json_set_double(one, "ops_per_s", p->narrow[i].ops_per_s);
-        cbx_json_set_string(one, "by", p->narrow[i].by);
-        cbx_json_set_string(one, "why", p->narrow[i].why);
-    }
+    for (int i = 0; i < CBX_NARROW_COUNT; i++)
+        cbx_json_push(list, cbx_json_object(J_TEXT("type", cbx_narrow_type((cbx_narrow)i)),
+                                            J_TEXT("unit", cbx_narrow_unit((cbx_narrow)i)),
+                                            J_NUMBER("ops_per_s", p->narrow[i].ops_per_s),
+                                            J_TEXT("by", p->narrow[i].by), J_TEXT("why", p->narrow[i].why)));
     list = cbx_json_set_array(v, "levels");
     for (int i = 0; i < p->nlevels; i++) {
         one = cbx_json_push_object(list);
-        cbx_json_set_string(one, "name", p->level[i].name);
-        cbx_json_set_int(one, "bytes", (int64_t)p->level[i].bytes);
+        cbx_json_put(one, J_TEXT("name", p->level[i].name), J_INT("bytes", p->level[i].bytes));
         for (size_t k = 0; k < CBX_LEN(level_rates); k++)
             cbx_json_set_double(one, level_rates[k].key, *rate_at(&p->level[i], k));
     }
     return cbx_json_finish(v);
-}
-
-static bool load(cbx_ctx *ctx, const char *path, cbx_probe *out)
-{
-    cbx_json *v = NULL;
-    bool good = cbx_json_read(ctx, path, &v, NULL) == CBX_OK && cbx__probe_from_json(v, out);
-
-    cbx_json_unref(v);
-    return good;
 }
 
 cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err)
@@ -139,7 +119,8 @@ cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx
     const char *folder = NULL, *path = NULL, *name;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
-    cbx_json *v;
+    CBX_OWNED(cbx_json) *known = NULL;
+    CBX_OWNED(cbx_json) *v = NULL;
     cbx_status st;
 
     if (!machine_id || !cbx_name_is_safe(machine_id))
@@ -147,13 +128,12 @@ cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx
     name = cbx_arena_printf(&arena, "%s.json", machine_id);
     if (name && cbx_cache_dir(ctx, "probe", &arena, &folder, NULL) == CBX_OK)
         path = cbx_path_join(&arena, folder, name);
-    if (path && !refresh && load(ctx, path, out)) return CBX_OK;
+    if (path && !refresh && !cbx_json_read(ctx, path, &known, NULL) && cbx__probe_from_json(known, out)) return CBX_OK;
     st = cbx_probe_measure(ctx, out, err);
     v = st || !path ? NULL : cbx__probe_to_json(out);
     if (!v) return st;
     cbx_json_write(v, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
     if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
-    cbx_json_unref(v);
     return CBX_OK;
 }

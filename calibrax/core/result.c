@@ -89,42 +89,34 @@ static cbx_status read_members(cbx_arena *arena, const cbx_json *content, const 
     return st;
 }
 
-static cbx_status read_result(cbx_arena *arena, const cbx_json *v, cbx_result *r, cbx_err *err)
+cbx_status cbx_result_from_json(const cbx_json *v, const char *what, cbx_arena *arena, cbx_result *out, cbx_err *err)
 {
     cbx_timing_sample *timing = cbx_arena_alloc(arena, sizeof *timing);
     cbx_resource_summary *resources = cbx_arena_alloc(arena, sizeof *resources);
     cbx_json *metadata = NULL, *config = NULL;
-    cbx_status st;
-
-    if (!timing || !resources) return cbx_fail_nomem(err, NULL);
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "expected an object");
-    st = cbx_json_need_string(v, "name", "", &r->name, err);
-    if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &r->domain, err);
-    if (!st) st = cbx__read_tags(arena, v, "", &r->tags, &r->ntags, err);
-    if (!st && cbx_json_get(v, "timing")) {
-        st = read_members(arena, v, "timing", timing_members, CBX_LEN(timing_members), timing, err);
-        r->timing = timing;
-    }
-    if (!st && cbx_json_get(v, "resources")) {
-        st = read_members(arena, v, "resources", resource_members, CBX_LEN(resource_members), resources, err);
-        r->resources = resources;
-    }
-    if (!st) st = cbx__read_metrics(arena, v, "", NULL, &r->metrics, &r->nmetrics, err);
-    if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, err);
-    if (!st) st = cbx__read_maybe_object(v, "config", "", &config, err);
-    if (!st) st = cbx_json_need_double(v, "timestamp", "", &r->timestamp, err);
-    r->metadata = metadata;
-    r->config = config;
-    return st;
-}
-
-cbx_status cbx_result_from_json(const cbx_json *json, const char *what, cbx_arena *arena, cbx_result *out, cbx_err *err)
-{
     cbx_err why = CBX_ERR_INIT;
     cbx_result r = { 0 };
-    cbx_status st = read_result(arena, json, &r, &why);
+    cbx_status st = timing && resources ? CBX_OK : cbx_fail_nomem(&why, NULL);
 
+    if (!st && cbx_json_typeof(v) != CBX_JSON_OBJECT) st = cbx_fail(&why, CBX_EFORMAT, "expected an object");
+    if (!st) st = cbx_json_need_string(v, "name", "", &r.name, &why);
+    if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &r.domain, &why);
+    if (!st) st = cbx__read_tags(arena, v, "", &r.tags, &r.ntags, &why);
+    if (!st && cbx_json_get(v, "timing")) {
+        st = read_members(arena, v, "timing", timing_members, CBX_LEN(timing_members), timing, &why);
+        r.timing = timing;
+    }
+    if (!st && cbx_json_get(v, "resources")) {
+        st = read_members(arena, v, "resources", resource_members, CBX_LEN(resource_members), resources, &why);
+        r.resources = resources;
+    }
+    if (!st) st = cbx__read_metrics(arena, v, "", NULL, &r.metrics, &r.nmetrics, &why);
+    if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, &why);
+    if (!st) st = cbx__read_maybe_object(v, "config", "", &config, &why);
+    if (!st) st = cbx_json_need_double(v, "timestamp", "", &r.timestamp, &why);
     if (st) return cbx__run_refuse(what, st, &why, err);
+    r.metadata = metadata;
+    r.config = config;
     *out = r;
     return CBX_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/vcs.h"
 #include "calibrax/base/version.h"
@@ -129,34 +130,12 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
 /* --- what a new run finds out; facts that are missing are left out, memory that runs out is an
  * error --- */
 
-static cbx_status find_commit(cbx_ctx *ctx, const char *work_tree, cbx_run *run, cbx_err *err)
-{
-    cbx_vcs_facts facts = { 0 };
-    cbx_status st = cbx_vcs_read(ctx, work_tree, &facts, err);
-
-    if (st) return st == CBX_ENOMEM ? st : CBX_OK;
-    if (!facts.known) return CBX_OK;
-    st = cbx__record_text(&run->arena, facts.commit, "commit", &run->commit, err);
-    if (!st && *facts.branch) st = cbx__record_text(&run->arena, facts.branch, "branch", &run->branch, err);
-    cbx_json_set_bool(run->environment, "dirty", facts.dirty);
-    return st;
-}
-
-static cbx_status find_machine(cbx_ctx *ctx, cbx_run *run, cbx_err *err)
-{
-    cbx_machine m;
-    cbx_status st = cbx_machine_read(ctx, NULL, &m, err);
-
-    if (st) return st == CBX_ENOMEM ? st : CBX_OK;
-    cbx_json_set_string(run->environment, "machine", m.id);
-    cbx_json_set(run->environment, "hardware", cbx_machine_to_json(&m));
-    return CBX_OK;
-}
-
 static cbx_status fill_new(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run *run, cbx_err *err)
 {
     unsigned char bits[6];
     char id[13];
+    cbx_machine m;
+    cbx_vcs_facts vcs = { 0 };
     cbx_status st;
 
     if (getrandom(bits, sizeof bits, 0) != (ssize_t)sizeof bits)
@@ -164,14 +143,23 @@ static cbx_status fill_new(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run *run,
     for (size_t i = 0; i < sizeof bits; i++) snprintf(id + 2 * i, 3, "%02x", bits[i]);
     st = cbx__record_text(&run->arena, id, "id", &run->id, err);
     run->timestamp_us = cbx_time_now_us();
-    if (!st && !opts->no_machine) st = find_machine(ctx, run, err);
-    if (!st && !opts->no_versions) {
-        cbx_json *v = cbx_json_set_object(run->environment, "versions");
-        cbx_json_set_string(v, "calibrax", cbx_version());
-        cbx_json_set_string(v, "revision", cbx_revision());
-        cbx_json_set_string(v, "build", cbx_build());
+    if (st) return st;
+    if (!opts->no_machine) st = cbx_machine_read(ctx, NULL, &m, err);
+    if (st == CBX_ENOMEM) return st;
+    if (!st && !opts->no_machine) {
+        cbx_json_set_string(run->environment, "machine", m.id);
+        cbx_json_set(run->environment, "hardware", cbx_machine_to_json(&m));
     }
-    if (!st && !opts->no_vcs) st = find_commit(ctx, opts->work_tree, run, err);
+    if (!opts->no_versions) {
+        cbx_json *v = cbx_json_set_object(run->environment, "versions");
+        cbx_json_put(v, J_TEXT("calibrax", cbx_version()), J_TEXT("revision", cbx_revision()),
+                     J_TEXT("build", cbx_build()));
+    }
+    st = opts->no_vcs ? CBX_OK : cbx_vcs_read(ctx, opts->work_tree, &vcs, err);
+    if (st == CBX_ENOMEM) return st;
+    st = vcs.known ? cbx__record_text(&run->arena, vcs.commit, "commit", &run->commit, err) : CBX_OK;
+    if (!st && *vcs.branch) st = cbx__record_text(&run->arena, vcs.branch, "branch", &run->branch, err);
+    if (vcs.known) cbx_json_set_bool(run->environment, "dirty", vcs.dirty);
     if (!st) st = cbx_json_check(run->environment, err);
     if (!st && !cbx_json_set_int(run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION)) st = cbx_fail_nomem(err, NULL);
     return st;

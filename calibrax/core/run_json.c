@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/core/run_internal.h"
 
 static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",
@@ -18,10 +19,8 @@ static const char *const point_keys[] = { "name", "scenario", "tags", "metrics",
 
 cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 {
-    cbx_json *v = cbx_json_new_object();
+    cbx_json *v = cbx_json_object(J_TEXT("name", p->name), J_TEXT("scenario", p->scenario));
 
-    cbx_json_set_string(v, "name", p->name);
-    cbx_json_set_string(v, "scenario", p->scenario);
     cbx__set_tags(v, p->tags, p->ntags);
     cbx__set_metrics(v, p->metrics, p->nmetrics, raw);
     cbx__keep_unknown(v, raw, point_keys);
@@ -30,12 +29,10 @@ cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 
 cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp)
 {
-    cbx_json *v = cbx_json_new_object(), *defs;
+    cbx_json *v = cbx_json_object(J_TEXT("id", run->id), J_TEXT("timestamp", timestamp), J_TEXT("commit", run->commit),
+                                  J_TEXT("branch", run->branch)),
+             *defs;
 
-    cbx_json_set_string(v, "id", run->id);
-    cbx_json_set_string(v, "timestamp", timestamp);
-    cbx_json_set_string(v, "commit", run->commit);
-    cbx_json_set_string(v, "branch", run->branch);
     cbx__set_copy(v, "environment", run->environment);
     cbx__set_copy(v, "metadata", run->metadata);
     defs = cbx_json_set_object(v, "metric_defs");
