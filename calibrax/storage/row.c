@@ -85,21 +85,12 @@ static cbx_status set_point(const cbx_row *row, cbx_json *object, const char *ke
 static cbx_status fill_block(cbx_json *object, const void *base, const row_block *block, const cbx_json *old,
                              cbx_err *err);
 
-/* Elements that were read keep what the table does not know, by their place. */
-static cbx_status set_list(cbx_json *list, const void *base, const row_field *f, const cbx_json *old, cbx_err *err)
-{
-    const char *x = ROW_AT(const char *, base, f->offset);
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; i < ROW_AT(size_t, base, f->count) && !st; i++)
-        st = fill_block(cbx_json_push_object(list), x + i * f->size, f->block, cbx_json_at(old, i), err);
-    return st;
-}
-
 /* A failure of the JSON is sticky, so that a status is of what the row lacks. */
 static cbx_status set_field(cbx_json *object, const void *base, const row_field *f, const cbx_json *old, cbx_err *err)
 {
     const cbx_json *provenance;
+    cbx_json *list;
+    cbx_status st = CBX_OK;
 
     if (f->optional && says_nothing(base, f)) return CBX_OK;
     switch (f->kind) {
@@ -119,7 +110,12 @@ static cbx_status set_field(cbx_json *object, const void *base, const row_field 
     case ROW_NUMBERS:
         cbx_json_set_doubles(object, f->key, ROW_AT(const double *, base, f->offset), ROW_AT(size_t, base, f->count));
         break;
-    case ROW_LIST: return set_list(cbx_json_set_array(object, f->key), base, f, cbx_json_get(old, f->key), err);
+    case ROW_LIST: /* elements that were read keep what the table does not know, by their place */
+        list = cbx_json_set_array(object, f->key);
+        for (size_t i = 0; i < ROW_AT(size_t, base, f->count) && !st; i++)
+            st = fill_block(cbx_json_push_object(list), ROW_AT(const char *, base, f->offset) + i * f->size, f->block,
+                            cbx_json_at(cbx_json_get(old, f->key), i), err);
+        return st;
     case ROW_POINT: return set_point(base, object, f->key, err);
     case ROW_PROVENANCE:
         provenance = ((const cbx_row *)base)->provenance;

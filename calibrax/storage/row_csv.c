@@ -26,13 +26,6 @@ static void put_number(cbx_text *out, double v)
     if (!isnan(v)) cbx_text_puts(out, isinf(v) ? (v > 0 ? "Infinity" : "-Infinity") : cbx_format_double(v, text));
 }
 
-/* A missing block has empty cells. */
-static bool block_is_there(const cbx_row *row, const row_block *block)
-{
-    if (block->presence == ROW_IF_STRING) return ROW_AT(const char *, row, block->offset) != NULL;
-    return block->presence != ROW_IF_TRUE || ROW_AT(bool, row, block->offset);
-}
-
 static void put_cell(cbx_text *out, const cbx_row *row, const row_field *f)
 {
     switch (f->kind) {
@@ -79,8 +72,11 @@ static void put_cells(cbx_text *out, const cbx_row *row, const row_block *block,
     for (size_t i = 0; i < block->nfields; i++) {
         const row_field *f = &block->fields[i];
         if (!is_column(f)) continue;
-        if (f->kind == ROW_BLOCK) {
-            put_cells(out, row, f->block, there && block_is_there(row, f->block), gap);
+        if (f->kind == ROW_BLOCK) { /* a missing one has empty cells */
+            const row_block *b = f->block;
+            bool missing = (b->presence == ROW_IF_STRING && !ROW_AT(const char *, row, b->offset)) ||
+                           (b->presence == ROW_IF_TRUE && !ROW_AT(bool, row, b->offset));
+            put_cells(out, row, b, there && !missing, gap);
             continue;
         }
         cbx_text_puts(out, *gap);

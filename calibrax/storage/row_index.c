@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
@@ -40,12 +39,10 @@ static cbx_status list_source(cbx_row_index *ix, size_t source, cbx_err *err)
 {
     const cbx_allocator al = cbx_arena_allocator(&ix->loaded);
     const char *root = ix->paths[source], *const *paths = &root;
-    struct stat info;
     size_t n = 1;
     cbx_status st = CBX_OK;
 
-    if (stat(root, &info) == 0 && S_ISDIR(info.st_mode))
-        st = cbx__rows_list(ix->ctx, root, &ix->loaded, &paths, &n, err);
+    if (cbx_path_is_folder(root)) st = cbx__rows_list(ix->ctx, root, &ix->loaded, &paths, &n, err);
     if (st) return st;
     if (!cbx_grow(&al, &ix->files, &ix->capacity, ix->nfiles + n, sizeof *ix->files))
         return cbx_fail_nomem(err, "the index of rows");
@@ -159,16 +156,6 @@ static cbx_status put_file(writer *w, cbx__row_file *f, const reading *r, cbx_er
 
 static bool is_source(const cbx__row_file *f) { return f->file.name[strlen(f->file.name) - 1] == '/'; }
 
-/* Rows that were parsed once need not be read again. */
-static cbx_status keep_rows(writer *w, cbx__row_file *f, const cbx_rows *rows, cbx_err *err)
-{
-    if (!w->ix->keeps) return CBX_OK;
-    f->kept = cbx_arena_calloc(&w->ix->loaded, rows->count, sizeof *f->kept);
-    if (!f->kept) return cbx_fail_nomem(err, "the index of rows");
-    for (; f->nkept < rows->count; f->nkept++) f->kept[f->nkept] = cbx_json_ref(rows->rows[f->nkept].json);
-    return CBX_OK;
-}
-
 void cbx__row_index_drop(cbx_row_index *ix)
 {
     for (size_t i = 0; i < ix->nfiles; i++)
@@ -197,7 +184,11 @@ static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
     cbx_text_clear(&text);
     if (!st) st = put_file(w, f, &r, err);
     f->file.known = !st;
-    if (!st) st = keep_rows(w, f, &r.rows, err);
+    if (!st && w->ix->keeps) { /* rows that were parsed once need not be read again */
+        f->kept = cbx_arena_calloc(&w->ix->loaded, r.rows.count, sizeof *f->kept);
+        if (!f->kept) st = cbx_fail_nomem(err, "the index of rows");
+        for (; !st && f->nkept < r.rows.count; f->nkept++) f->kept[f->nkept] = cbx_json_ref(r.rows.rows[f->nkept].json);
+    }
     cbx_rows_clear(&r.rows);
     cbx_arena_clear(&w->scratch);
     return st;

@@ -253,35 +253,19 @@ static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *
     return st;
 }
 
-static cbx_status hand_over(cbx_row_index *ix, wanted *w, size_t n, cbx_rows *rows, cbx_err *err)
-{
-    size_t count = rows->count;
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < n; i++)
-        if (w[i].row) st = cbx_rows_add_json(rows, w[i].row, ix->files[w[i].place->rank].path, err);
-    while (st && rows->count > count) cbx_json_unref(rows->rows[--rows->count].json);
-    return st;
-}
-
-static bool is_of_case(const char *key, const char *case_name)
-{
-    size_t n = case_name ? strlen(case_name) : 0;
-    return !case_name || (!strncmp(key, case_name, n) && key[n] == '\x1f');
-}
-
 typedef enum choice { SHOWN, ATTEMPTS, ALL } choice;
 
 /* The rows of a choice, of a case (NULL: all); out has space for each place of the index. */
 static size_t choose(const cbx_row_index *ix, choice which, const char *case_name, wanted *out)
 {
-    size_t n = 0;
+    size_t n = 0, length = case_name ? strlen(case_name) : 0;
 
     for (size_t i = 0; which != ALL && i < ix->nseries; i++, n++)
         out[n] = (wanted){ which == SHOWN ? ix->series[i].shown : ix->series[i].attempt, n, NULL };
     for (size_t i = 0; which == ALL && i < ix->nplaces; i++) {
         const cbx__row_place *p = &ix->places[i];
-        if (p->duplicate || !is_of_case(ix->keys[p->kid], case_name)) continue;
+        const char *key = ix->keys[p->kid];
+        if (p->duplicate || (case_name && (strncmp(key, case_name, length) || key[length] != '\x1f'))) continue;
         out[n] = (wanted){ p, n, NULL };
         n++;
     }
@@ -293,6 +277,7 @@ static cbx_status fetch(cbx_row_index *ix, choice which, const char *case_name, 
                         cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
+    size_t count = rows->count;
     cbx_status st = CBX_OK;
     bool stale = true;
 
@@ -306,8 +291,12 @@ static cbx_status fetch(cbx_row_index *ix, choice which, const char *case_name, 
         if (!w) return cbx_fail_nomem(err, "the index of rows");
         n = choose(ix, which, case_name, w);
         st = read_wanted(ix, extent, w, n, &stale, err);
-        if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);
-        for (size_t i = 0; i < n; i++) cbx_json_unref(w[i].row);
+        for (size_t i = 0; i < n; i++) {
+            if (!st && w[i].row && (!stale || turn))
+                st = cbx_rows_add_json(rows, w[i].row, ix->files[w[i].place->rank].path, err);
+            cbx_json_unref(w[i].row);
+        }
+        while (st && rows->count > count) cbx_json_unref(rows->rows[--rows->count].json);
         cbx_mem_free(al, w, capacity * sizeof *w);
     }
     return st;

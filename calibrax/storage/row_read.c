@@ -435,27 +435,18 @@ cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, co
     return CBX_OK;
 }
 
-static cbx_status read_folder(cbx_ctx *ctx, const char *folder, cbx_rows *rows, cbx_err *err)
+cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err)
 {
-    const char *const *paths;
-    size_t n = 0;
+    size_t count = rows->count, damaged = rows->damaged, n = 0;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
-    cbx_status st = cbx__rows_list(ctx, folder, &arena, &paths, &n, err);
+    const char *const *paths = NULL;
+    bool folder = cbx_path_is_folder(path);
+    cbx_status st = folder ? cbx__rows_list(ctx, path, &arena, &paths, &n, err) : read_file(ctx, path, rows, err);
 
     for (size_t i = 0; i < n && !st; i++) {
         st = read_file(ctx, paths[i], rows, err);
         if (st == CBX_ENOENT) st = CBX_OK; /* removed since it was listed */
     }
-    return st;
-}
-
-cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err)
-{
-    size_t count = rows->count, damaged = rows->damaged;
-    struct stat info;
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    cbx_status st = folder ? read_folder(ctx, path, rows, err) : read_file(ctx, path, rows, err);
-
     if (st) { /* as it was before */
         rows_cut(rows, count);
         rows->damaged = damaged;

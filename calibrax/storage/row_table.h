@@ -64,7 +64,7 @@ void cbx__row_block_init(void *base, const row_block *block);
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 
-/** The next line of a text, without its end; false: there is none. */
+/** The next line of a text, without its end; false: the end of the text. */
 bool cbx__rows_next_line(const char **at, const char *end, const char **line, size_t *len);
 /**
  * A line without what is in its "provenance", which is most of it and which few ask for; out has a

@@ -15,17 +15,6 @@
 
 /* --- opening --- */
 
-static bool name_parts(cbx_store *s, const char *root)
-{
-    s->root = cbx_arena_strdup(&s->arena, root);
-    s->runs = cbx_path_join(&s->arena, root, "runs");
-    s->baselines = cbx_path_join(&s->arena, root, "baselines");
-    s->config = cbx_path_join(&s->arena, root, "config.json");
-    s->lock = cbx_path_join(&s->arena, root, ".lock");
-    s->index_path = cbx_path_join(&s->arena, root, "index.sqlite");
-    return s->root && s->runs && s->baselines && s->config && s->lock && s->index_path;
-}
-
 static cbx_status make_folders(const cbx_store *s, cbx_err *err)
 {
     cbx_status st = cbx_dir_create(s->ctx, s->runs, err);
@@ -75,7 +64,14 @@ cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *
     s->late = o.create_late;
     s->lock_wait_ns = o.lock_wait_ns ? o.lock_wait_ns : LOCK_WAIT_NS;
     cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
-    st = name_parts(s, root) ? check_folders(s, &o, err) : cbx_fail_nomem(err, "the store");
+    s->root = cbx_arena_strdup(&s->arena, root);
+    s->runs = cbx_path_join(&s->arena, root, "runs");
+    s->baselines = cbx_path_join(&s->arena, root, "baselines");
+    s->config = cbx_path_join(&s->arena, root, "config.json");
+    s->lock = cbx_path_join(&s->arena, root, ".lock");
+    s->index_path = cbx_path_join(&s->arena, root, "index.sqlite");
+    st = s->root && s->runs && s->baselines && s->config && s->lock && s->index_path ? check_folders(s, &o, err)
+                                                                                     : cbx_fail_nomem(err, "the store");
     return CBX_FINISH(st, *out = s, cbx_store_close(s));
 }
 

@@ -122,27 +122,25 @@ static cbx_status verify_config(verifier *v, cbx_err *err)
     return st ? cbx__store_found(&v->f, "config.json", why.message, err) : CBX_OK;
 }
 
-/* What a killed writer left: no reader looks at it, compaction removes it. */
-static cbx_status each_leftover(cbx_store *s, const char *folder, cbx_arena *arena, const char *const **names,
-                                size_t *n, cbx_err *err)
+/* What a killed writer left, which no reader looks at: found, or removed where there are no findings. */
+static cbx_status each_leftover(cbx_store *s, const char *folder, cbx__store_findings *found, bool dry,
+                                cbx_store_report *out, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
-
-    *n = 0;
-    if (cbx_path_exists(folder)) st = cbx_dir_list(s->ctx, folder, ".tmp", arena, names, n, err);
-    return st;
-}
-
-static cbx_status verify_leftovers(verifier *v, const char *folder, const char *shown, cbx_err *err)
-{
-    cbx_store_report *out = v->f.out;
     const char *const *names = NULL;
     size_t n = 0;
-    cbx_status st = each_leftover(v->store, folder, &out->arena, &names, &n, err);
+    cbx_status st = CBX_OK;
 
+    if (cbx_path_exists(folder)) st = cbx_dir_list(s->ctx, folder, ".tmp", &out->arena, &names, &n, err);
     for (size_t i = 0; !st && i < n; i++) {
-        const char *file = cbx_arena_printf(&out->arena, "%s%s", shown, names[i]);
-        st = file ? cbx__store_found(&v->f, file, cbx__store_leftover, err) : cbx_fail_nomem(err, "the store");
+        const char *path = cbx_path_join(&out->arena, found ? cbx_path_base(folder) : folder, names[i]);
+        struct stat info;
+        if (!path) return cbx_fail_nomem(err, "the store");
+        if (found) {
+            st = cbx__store_found(found, path, cbx__store_leftover, err);
+            continue;
+        }
+        cbx__store_changed(out, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
+        if (!dry) st = cbx_file_remove(path, err);
     }
     return st;
 }
@@ -162,8 +160,8 @@ cbx_status cbx_store_verify(cbx_store *s, cbx_store_report *out, cbx_err *err)
     if (!st) st = verify_runs(&v, err);
     if (!st) st = verify_baselines(&v, err);
     if (!st) st = verify_config(&v, err);
-    if (!st) st = verify_leftovers(&v, s->runs, "runs/", err);
-    if (!st) st = verify_leftovers(&v, s->baselines, "baselines/", err);
+    if (!st) st = each_leftover(s, s->runs, &v.f, false, out, err);
+    if (!st) st = each_leftover(s, s->baselines, &v.f, false, out, err);
     if (!st) st = cbx__store_verify_rows(s, &v.f, err);
     if (!st && out->nproblems) qsort(v.f.problems.items, out->nproblems, sizeof *v.f.problems.items, by_file);
     return st;
@@ -177,29 +175,6 @@ void cbx__store_changed(cbx_store_report *out, uint64_t bytes)
     out->bytes += bytes;
 }
 
-static cbx_status remove_leftovers(cbx_store *s, const char *folder, bool dry, cbx_store_report *out, cbx_err *err)
-{
-    const char *const *names = NULL;
-    size_t n = 0;
-    cbx_status st = each_leftover(s, folder, &out->arena, &names, &n, err);
-
-    for (size_t i = 0; !st && i < n; i++) {
-        const char *path = cbx_path_join(&out->arena, folder, names[i]);
-        struct stat info;
-        if (!path) return cbx_fail_nomem(err, "the store");
-        cbx__store_changed(out, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
-        if (!dry) st = cbx_file_remove(path, err);
-    }
-    return st;
-}
-
-static bool is_in(const char *id, const char *const *ids, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(ids[i], id) == 0) return true;
-    return false;
-}
-
 static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 /* Runs of one branch and machine, counted from the newest. */
@@ -207,16 +182,6 @@ typedef struct group {
     const char *branch, *machine;
     size_t n;
 } group;
-
-/* Counts an entry to its group, which it may be the first of; there is space for one more. */
-static size_t count_in_group(group *groups, size_t *ngroups, const cbx_store_entry *e)
-{
-    size_t g = 0;
-
-    while (g < *ngroups && !(same_text(groups[g].branch, e->branch) && same_text(groups[g].machine, e->machine))) g++;
-    if (g == *ngroups) groups[(*ngroups)++] = (group){ e->branch, e->machine, 0 };
-    return ++groups[g].n;
-}
 
 static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
 {
@@ -238,7 +203,11 @@ static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store
         st = cbx_fail_nomem(err, "the store");
     for (size_t i = 0; !st && keep->newest && i < list.count; i++) {
         const cbx_store_entry *e = &list.entries[i];
-        if (count_in_group(groups, &ngroups, e) <= keep->newest || is_in(e->id, ids, nids)) continue;
+        size_t g = 0;
+        while (g < ngroups && !(same_text(groups[g].branch, e->branch) && same_text(groups[g].machine, e->machine)))
+            g++;
+        if (g == ngroups) groups[ngroups++] = (group){ e->branch, e->machine, 0 };
+        if (++groups[g].n <= keep->newest || cbx__word_at(ids, nids, e->id) < nids) continue;
         if (keep->since_us && e->timestamp_us >= keep->since_us) continue;
         cbx__store_changed(out, e->bytes);
         if (!keep->dry) st = cbx_store_remove(s, e->id, err);
@@ -260,8 +229,8 @@ cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store
     report_init(s, out);
     st = remove_old(s, k, out, err);
     if (!st) st = cbx__store_lock(s, &lock, err);
-    if (!st) st = remove_leftovers(s, s->runs, k->dry, out, err);
-    if (!st) st = remove_leftovers(s, s->baselines, k->dry, out, err);
+    if (!st) st = each_leftover(s, s->runs, NULL, k->dry, out, err);
+    if (!st) st = each_leftover(s, s->baselines, NULL, k->dry, out, err);
     cbx_lock_release(lock);
     if (!st) st = cbx__store_compact_rows(s, k, out, err);
     if (!st && !k->dry) st = cbx__store_index(s, &ix, err);

@@ -14,6 +14,8 @@
 /* Runs on their way into a store, which is locked while some wait. */
 typedef struct keeping {
     cbx_store *to;
+    cbx_store_report *out;
+    bool dry;
     cbx_lock *lock;
     cbx__file_batch batch;
     uint64_t bytes;
@@ -29,20 +31,9 @@ static cbx_status keep_commit(keeping *k, cbx_err *err)
     return st;
 }
 
-static cbx_status keep_file(keeping *k, const cbx_run *run, const char *path, cbx_err *err)
-{
-    cbx_replacement *file = NULL;
-    cbx_status st = cbx_replacement_begin(k->to->ctx, path, &file, err);
-
-    if (st) return st;
-    st = cbx__run_write_to(cbx_ctx_allocator(k->to->ctx), run, cbx_replacement_path(file), path, err);
-    if (!st) return cbx__file_batch_add(&k->batch, file, err);
-    cbx_replacement_discard(file);
-    return st;
-}
-
 static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_t bytes, cbx_err *err)
 {
+    cbx_replacement *file = NULL;
     bool done = false;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(k->to->ctx));
     const char *path = cbx__store_run_path(k->to, &arena, cbx_run_id(run));
@@ -50,7 +41,12 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
 
     if (!st && !k->lock) st = cbx__store_lock(k->to, &k->lock, err);
     if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
-    if (!st && !done) st = keep_file(k, run, path, err);
+    if (!st && !done) st = cbx_replacement_begin(k->to->ctx, path, &file, err);
+    if (file) st = cbx__run_write_to(cbx_ctx_allocator(k->to->ctx), run, cbx_replacement_path(file), path, err);
+    if (st)
+        cbx_replacement_discard(file);
+    else if (file)
+        st = cbx__file_batch_add(&k->batch, file, err);
     k->bytes += bytes;
     if (!st && (k->batch.n == CBX__BATCH_MAX || k->bytes > BYTES_MAX)) st = keep_commit(k, err);
     return st;
@@ -58,44 +54,40 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
 
 /* --- each run --- */
 
-typedef cbx_status (*each_fn)(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
-                              cbx_err *err);
+typedef cbx_status (*each_fn)(keeping *k, const cbx_run *run, uint64_t bytes, cbx_err *err);
 typedef cbx_status (*load_fn)(cbx_store *s, const char *which, cbx_run **out, cbx_err *err);
 
 /* Each run of a query, one after another; what is kept of them is kept in the end. */
-static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *k, bool dry, cbx_store_report *out,
-                           load_fn load, each_fn fn, cbx_err *err)
+static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *k, load_fn load, each_fn fn,
+                           cbx_err *err)
 {
     cbx_store_list list;
     cbx_status st;
 
-    *out = (cbx_store_report){ 0 };
-    cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
+    cbx_arena_init(&k->out->arena, cbx_ctx_allocator(s->ctx));
     st = cbx_store_query_runs(s, query, &list, err);
     for (size_t i = 0; !st && i < list.count; i++) {
         CBX_OWNED(cbx_run) *run = NULL;
         st = load(s, list.entries[i].id, &run, err);
-        if (!st) st = fn(k, run, list.entries[i].bytes, dry, out, err);
-        if (!st) out->files++;
+        if (!st) st = fn(k, run, list.entries[i].bytes, err);
+        if (!st) k->out->files++;
     }
     if (!st) st = keep_commit(k, err);
     cbx__file_batch_clear(&k->batch);
     cbx_lock_release(k->lock);
-    k->lock = NULL;
     cbx_store_list_clear(&list);
     return st;
 }
 
-static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
-                              cbx_err *err)
+static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, cbx_err *err)
 {
     CBX_OWNED(cbx_run) *whole = NULL;
     CBX_OWNED(cbx_run) *present = NULL;
     cbx_status st;
 
     if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
-    cbx__store_changed(out, bytes);
-    if (dry) return CBX_OK;
+    cbx__store_changed(k->out, bytes);
+    if (k->dry) return CBX_OK;
     st = cbx_store_load(k->to, cbx_run_id(run), &whole, err);
     if (!st) st = cbx_run_with_present_schema(k->to->ctx, whole, &present, err);
     return st ? st : keep_run(k, present, true, bytes, err);
@@ -103,20 +95,19 @@ static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bo
 
 cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_err *err)
 {
-    keeping k = { .to = s };
+    keeping k = { .to = s, .out = out, .dry = dry };
 
-    return each_run(s, NULL, &k, dry, out, cbx_store_load_bare, migrate_run, err);
+    *out = (cbx_store_report){ 0 };
+    return each_run(s, NULL, &k, cbx_store_load_bare, migrate_run, err);
 }
 
 /* --- copies --- */
 
-static cbx_status copy_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
-                           cbx_err *err)
+static cbx_status copy_run(keeping *k, const cbx_run *run, uint64_t bytes, cbx_err *err)
 {
     cbx_status st = keep_run(k, run, false, bytes, err);
 
-    (void)dry;
-    if (!st) cbx__store_changed(out, bytes);
+    if (!st) cbx__store_changed(k->out, bytes);
     return st;
 }
 
@@ -153,14 +144,14 @@ cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const ch
                             cbx_err *err)
 {
     cbx_store_opts opts = CBX_STORE_OPTS_INIT;
-    keeping k = { .to = NULL };
+    keeping k = { .out = out };
     cbx_status st = refuse_itself(s, root, err);
 
     opts.create = true;
     *out = (cbx_store_report){ 0 };
     if (!st) st = cbx_store_open(s->ctx, root, &opts, &k.to, err);
     if (!st) st = copy_config(s, k.to, err);
-    if (!st) st = each_run(s, query, &k, false, out, cbx_store_load, copy_run, err);
+    if (!st) st = each_run(s, query, &k, cbx_store_load, copy_run, err);
     if (!st) st = cbx__store_copy_rows(s, k.to, query, out, err);
     cbx_store_close(k.to);
     return st;

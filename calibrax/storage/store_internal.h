@@ -153,6 +153,9 @@ int64_t cbx__index_last_row(const cbx__index *ix);
 
 /* --- a query of the store as SQL, and the rows of its answer --- */
 
+/** Asks nothing. */
+extern const cbx_store_query cbx__any_run;
+
 #define CBX__BINDS_MAX 64
 
 /** Conditions and, in the same order, the texts of their ?. */

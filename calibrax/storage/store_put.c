@@ -105,16 +105,6 @@ static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i,
     return st ? st : cbx__gatherer_add(&p->values, sid, &value, err);
 }
 
-static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, cbx_err *err)
-{
-    int64_t did = 0;
-    cbx_status st = cbx__select_find_or_put(&p->sql[FIND_DEF], &p->sql[PUT_DEF], bind_def, d, &did, err);
-
-    if (st) return st;
-    cbx__bind_ints(&p->sql[PUT_RUN_DEF], rid, did);
-    return cbx__select_put(&p->sql[PUT_RUN_DEF], err);
-}
-
 /* What is known at the end of a file; before that it is empty. */
 static void bind_content(cbx__select *s, const cbx__scan_file *f)
 {
@@ -164,6 +154,11 @@ cbx_status cbx__put_file(void *putter, const cbx__scan_file *f, cbx_err *err)
     p->left -= f->whole; /* a large one comes in parts */
     if (!st) st = start_memo(p, f->nvalues, err);
     for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(p, p->rid, f->first, i, &f->values[i], err);
-    for (size_t i = 0; !st && f->whole && i < f->ndefs; i++) st = put_def(p, p->rid, &f->defs[i], err);
+    for (size_t i = 0; !st && f->whole && i < f->ndefs; i++) {
+        int64_t did = 0;
+        st = cbx__select_find_or_put(&p->sql[FIND_DEF], &p->sql[PUT_DEF], bind_def, &f->defs[i], &did, err);
+        cbx__bind_ints(&p->sql[PUT_RUN_DEF], p->rid, did);
+        if (!st) st = cbx__select_put(&p->sql[PUT_RUN_DEF], err);
+    }
     return st ? st : cbx__gatherer_pause(&p->values, err);
 }

@@ -6,6 +6,8 @@
 
 /* --- a query as SQL --- */
 
+const cbx_store_query cbx__any_run = { 0 };
+
 void cbx__sql_init(cbx__sql *q, cbx_arena *arena, const char *select)
 {
     memset(q, 0, sizeof *q);
@@ -157,8 +159,7 @@ static cbx_status keep_marked(cbx__index *ix, const cbx_store_query *w, cbx_aren
 
 cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_store_list *out, cbx_err *err)
 {
-    static const cbx_store_query nothing = { 0 };
-    const cbx_store_query *w = query ? query : &nothing;
+    const cbx_store_query *w = query ? query : &cbx__any_run;
     cbx__index *ix = NULL;
     cbx__runs all = { 0 };
     char order[64];
@@ -190,7 +191,6 @@ cbx_status cbx_store_has_run(cbx_store *s, const char *id, bool *out, cbx_err *e
 
 cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, size_t *out, cbx_err *err)
 {
-    static const cbx_store_query all = { 0 };
     cbx__index *ix = NULL;
     cbx__select select = { 0 };
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
@@ -199,7 +199,7 @@ cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, si
 
     if (st) return st;
     cbx__sql_init(&q, &arena, "SELECT COUNT(*) FROM series s WHERE 1");
-    cbx__sql_where_series(&q, query ? query : &all);
+    cbx__sql_where_series(&q, query ? query : &cbx__any_run);
     st = cbx__sql_open(&q, ix, &select, err);
     if (!st && cbx__select_next(&select)) *out = (size_t)cbx__select_int(&select, 0);
     return cbx__select_end(&select, st, err);

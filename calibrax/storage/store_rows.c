@@ -32,11 +32,10 @@ cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **ou
 
     for (size_t i = 0; !st && i < count; i++) {
         cbx__store_case c = { .name = names[i], .path = cbx_path_join(arena, s->root, names[i]) };
-        struct stat info;
         bool has_rows = false;
         if (!c.path) return cbx_fail_nomem(err, "the rows of a store");
         if (names[i][0] == '.' || !strcmp(names[i], "runs") || !strcmp(names[i], "baselines")) continue;
-        if (stat(c.path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+        if (!cbx_path_is_folder(c.path)) continue;
         st = cbx_dir_list(s->ctx, c.path, NULL, arena, &c.files, &c.n, err);
         for (size_t k = 0; !st && k < c.n; k++) has_rows = has_rows || cbx__store_is_rows(c.files[k]);
         if (!st && has_rows && !cbx_list_push(&al, &cases, c)) return cbx_fail_nomem(err, "the rows of a store");
@@ -48,19 +47,15 @@ cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **ou
 
 /* --- the state of a store --- */
 
-static void hash_stamp(cbx_hasher *h, int folder, const char *name)
-{
-    cbx__index_file f = { .name = name };
-
-    cbx_hasher_add(h, name, strlen(name) + 1);
-    if (cbx__index_stamp(folder, name, &f)) cbx_hasher_add(h, &f.stamp, sizeof f.stamp);
-}
-
 static void hash_files(cbx_hasher *h, const char *path, const char *const *names, size_t n)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    for (size_t i = 0; folder >= 0 && i < n; i++) hash_stamp(h, folder, names[i]);
+    for (size_t i = 0; folder >= 0 && i < n; i++) {
+        cbx__index_file f;
+        cbx_hasher_add(h, names[i], strlen(names[i]) + 1);
+        if (cbx__index_stamp(folder, names[i], &f)) cbx_hasher_add(h, &f.stamp, sizeof f.stamp);
+    }
     if (folder >= 0) close(folder);
 }
 
@@ -259,8 +254,7 @@ static cbx_status copy_file(cbx_store *from, const char *path, const char *copy,
 cbx_status cbx__store_copy_rows(cbx_store *from, cbx_store *to, const cbx_store_query *query, cbx_store_report *out,
                                 cbx_err *err)
 {
-    static const cbx_store_query all = { 0 };
-    const cbx_store_query *q = query ? query : &all;
+    const cbx_store_query *q = query ? query : &cbx__any_run;
     cbx_arena *arena = &out->arena;
     cbx__store_case *cases = NULL;
     size_t n = 0;

@@ -88,18 +88,11 @@ static int by_place(const void *a, const void *b)
     return (x->k > y->k) - (x->k < y->k);
 }
 
-static bool in_order(const placed *v, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (by_place(&v[i - 1], &v[i]) > 0) return false;
-    return true;
-}
-
 /* Of the newest of the values read. */
 static cbx_status make_series(collector *c, cbx__select *q, cbx_trend_series *s, cbx_err *err)
 {
     placed *values = c->values.items;
-    size_t n = c->values.n, skip = c->limit && n > c->limit ? n - c->limit : 0;
+    size_t n = c->values.n, next = 1, skip = c->limit && n > c->limit ? n - c->limit : 0;
     cbx_trend_point *points = cbx_arena_calloc(c->kept, n - skip, sizeof *points);
 
     *s = (cbx_trend_series){ .metric = cbx_arena_strdup(c->kept, cbx__select_text(q, 1)),
@@ -108,7 +101,8 @@ static cbx_status make_series(collector *c, cbx__select *q, cbx_trend_series *s,
                              .points = points,
                              .npoints = n - skip };
     if (!s->metric || !s->point || !s->scenario || !points) return cbx_fail_nomem(err, "the store");
-    if (!in_order(values, n)) qsort(values, n, sizeof *values, by_place);
+    while (next < n && by_place(&values[next - 1], &values[next]) <= 0) next++;
+    if (next < n) qsort(values, n, sizeof *values, by_place);
     for (size_t i = skip; i < n; i++) {
         const cbx_store_entry *run = &c->runs.list.items[values[i].at];
         points[i - skip] = (cbx_trend_point){ run->id,           run->commit,     run->branch,     run->machine,
@@ -151,8 +145,7 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
 static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector *c, cbx_trend_fn check, cbx_trend_fn fn,
                           cbx_err *err)
 {
-    static const cbx_store_query all_runs = { 0 };
-    const cbx_store_query *w = query ? query : &all_runs;
+    const cbx_store_query *w = query ? query : &cbx__any_run;
     cbx__index *ix = NULL;
     cbx_status st = cbx__store_index(s, &ix, err);
 

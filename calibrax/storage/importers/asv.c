@@ -125,15 +125,6 @@ static void read_row(cbx__import_job *job, const asv_file *f, const char *full, 
     }
 }
 
-/* As asv calls the machine, in machine.json or in the parameters of the file. */
-static const cbx_json *machine_name(const cbx_json *root, const cbx_json *machine)
-{
-    const cbx_json *name = cbx_json_get(machine, "machine");
-
-    if (!cbx_json_string_value(name)) name = cbx_json_get(cbx_json_get(root, "params"), "machine");
-    return cbx_json_string_value(name) ? name : NULL;
-}
-
 static void read_file(cbx__import_job *job)
 {
     static const char *const facts[] = { "env_name", "params", "python", "requirements", "env_vars" };
@@ -141,10 +132,12 @@ static void read_file(cbx__import_job *job)
     const cbx_json *root = src->json, *machine = cbx_json_get(src->companion, "machine"), *row;
     const cbx_json *results = cbx__import_object(job, root, "results");
     asv_file f = { cbx__import_array(job, root, "result_columns"), cbx_json_get(src->companion, "benchmarks") };
+    const cbx_json *called = cbx_json_get(machine, "machine"); /* as asv calls it */
     const char *name;
 
+    if (!cbx_json_string_value(called)) called = cbx_json_get(cbx_json_get(root, "params"), "machine");
     cbx__import_run_environment(job, "machine_info", machine);
-    cbx__import_run_environment(job, "machine", machine_name(root, machine));
+    if (cbx_json_string_value(called)) cbx__import_run_environment(job, "machine", called);
     if (cbx_json_get(root, "date"))
         cbx__import_run_time(job, cbx__import_milliseconds(cbx__import_number(job, root, "date")));
     cbx__import_run_commit(job, cbx__import_string(job, root, "commit_hash"), NULL);

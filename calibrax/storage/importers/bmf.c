@@ -30,18 +30,11 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(measure, "value") ? 40 : 0;
 }
 
-static cbx__import_field field_of(const char *name)
-{
-    const cbx__import_field other = { name, CBX__DEF(name, "", INFO, SECONDARY), 1 },
-                            *known = cbx__import_find(measures, CBX_LEN(measures), name);
-
-    return known ? *known : other;
-}
-
 /* bare: a value may be missing. */
 static void read_measure(cbx__import_job *job, const char *name, const cbx_json *object, bool bare)
 {
-    cbx__import_field f = field_of(name);
+    const cbx__import_field *known = cbx__import_find(measures, CBX_LEN(measures), name);
+    const cbx__import_field f = known ? *known : (cbx__import_field){ name, CBX__DEF(name, "", INFO, SECONDARY), 1 };
     cbx_metric m;
 
     if (!bare || cbx_json_has(object, "value")) {

@@ -47,15 +47,12 @@ static void read_result(cbx__import_job *job)
     cbx_run_builder *b = cbx__import_builder(job);
     cbx_err err = CBX_ERR_INIT;
     cbx_result result;
-    cbx_arena arena;
-    cbx_status st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(cbx__import_ctx(job)));
+    cbx_status st = cbx_result_from_json(src->json, src->what, &arena, &result, &err);
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(cbx__import_ctx(job)));
-    st = cbx_result_from_json(src->json, src->what, &arena, &result, &err);
     if (!st && b) st = cbx_run_builder_add_result(b, &result, &err);
     cbx__import_check(job, st, &err);
     if (!st) cbx__import_run_time(job, cbx__import_milliseconds(1e3 * result.timestamp));
-    cbx_arena_clear(&arena);
 }
 
 const cbx__importer cbx__importer_result = {

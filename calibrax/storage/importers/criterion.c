@@ -79,17 +79,6 @@ static void read_sample(cbx__import_job *job, const cbx_json *sample, cbx__sampl
     for (size_t i = 0; i < s->n && i < iters.n; i++) s->items[i] /= iters.items[i];
 }
 
-/* {"Bytes": n}, or {"ElementsAndBytes": {"elements": n, "bytes": n}} */
-static void add_rates(cbx__import_job *job, const cbx_json *amount, const char *what, double seconds)
-{
-    const char *key;
-    cbx_json *inner;
-
-    if (cbx_json_typeof(amount) != CBX_JSON_OBJECT) add_rate(job, cbx_json_double_value(amount), what, seconds);
-    for (size_t i = 0; cbx_json_typeof(amount) == CBX_JSON_OBJECT && cbx_json_member(amount, i, &key, &inner); i++)
-        add_rate(job, cbx_json_double_value(inner), key, seconds);
-}
-
 /* --- messages --- */
 
 static void read_message(cbx__import_job *job, const cbx_json *msg)
@@ -131,7 +120,7 @@ static void read_messages(cbx__import_job *job)
 
     if (only && !strcmp(cbx_json_get_string(only, "reason", ""), "benchmark-complete")) read_message(job, only);
     while ((line = cbx__import_line(job)) != NULL) {
-        cbx_json *msg = NULL;
+        CBX_OWNED(cbx_json) *msg = NULL;
         cbx_err err = CBX_ERR_INIT;
         cbx_status st;
         if (!line[strspn(line, " \t")]) continue;
@@ -140,7 +129,6 @@ static void read_messages(cbx__import_job *job)
             cbx__import_fail(job, st, "%s", err.message);
         else if (!strcmp(cbx_json_get_string(msg, "reason", ""), "benchmark-complete"))
             read_message(job, msg);
-        cbx_json_unref(msg);
     }
 }
 
@@ -178,7 +166,7 @@ static void read_file(cbx__import_job *job)
         for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
             const cbx_json *bench = cbx_json_get(item, "benchmark");
             const char *group, *key;
-            cbx_json *amount = NULL;
+            cbx_json *amount, *inner;
             cbx__samples s = { 0 };
             cbx_metric m;
             cbx__import_at(job, "%.120s", cbx_json_get_string(item, "folder", ""));
@@ -188,8 +176,11 @@ static void read_file(cbx__import_job *job)
             m = read_typical(job, cbx__import_object(job, item, "estimates"));
             read_sample(job, cbx_json_get(item, "sample"), &s);
             cbx__import_metric_with(job, &cbx__import_time, m, &s);
-            if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount))
-                add_rates(job, amount, key, m.value);
+            /* {"Bytes": n}, or {"ElementsAndBytes": {"elements": n, "bytes": n}} */
+            amount = cbx_json_get(bench, "throughput");
+            if (cbx_json_member(amount, 0, &key, &inner) && cbx_json_typeof(inner) == CBX_JSON_OBJECT) amount = inner;
+            for (size_t k = 0; cbx_json_member(amount, k, &key, &inner); k++)
+                add_rate(job, cbx_json_double_value(inner), key, m.value);
             cbx__import_point_end(job);
         }
     } else if (src->line)

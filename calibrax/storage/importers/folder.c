@@ -11,13 +11,6 @@
 
 #define DEPTH_MAX 16
 
-bool cbx__import_is_folder(const char *path)
-{
-    struct stat facts;
-
-    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
 /* --- walking --- */
 
 typedef struct place {
@@ -55,7 +48,7 @@ static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err
         const char *path = cbx_path_join(w->arena, folder, names[i]);
         if (!path)
             st = cbx_fail_nomem(err, folder);
-        else if (cbx__import_is_folder(path))
+        else if (cbx_path_is_folder(path))
             st = depth > 0 && names[i][0] != '.' ? add_files(w, path, depth - 1, err) : CBX_OK;
         else if (!cbx_list_push(&w->al, &w->files, path))
             st = cbx_fail_nomem(err, folder);
@@ -103,7 +96,7 @@ static cbx_status list_folder(walk *w, const char *folder, cbx_err *err)
     cbx_status st;
 
     if (!runs || !benchmarks || !machine) return cbx_fail_nomem(err, folder);
-    is_store = cbx__import_is_folder(runs);
+    is_store = cbx_path_is_folder(runs);
     st = is_store ? add_files(w, runs, 0, err) : add_files(w, folder, DEPTH_MAX, err);
     if (st) return st;
     is_asv = cbx_path_exists(benchmarks) || cbx_path_exists(machine);
@@ -129,7 +122,7 @@ cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, co
     walk w = { .ctx = ctx, .arena = arena, .al = cbx_arena_allocator(arena) };
     cbx_status st = CBX_OK;
 
-    if (cbx__import_is_folder(path))
+    if (cbx_path_is_folder(path))
         st = list_folder(&w, path, err);
     else if (!cbx_list_push(&w.al, &w.files, path))
         st = cbx_fail_nomem(err, path);
@@ -162,48 +155,35 @@ static cbx_status add_member(walk *w, cbx_json *item, const char *beside, const 
 /* One benchmark by its benchmark.json, in a folder .../new. */
 static cbx_status add_benchmark(walk *w, cbx_json *list, const char *path, size_t root_len, cbx_err *err)
 {
-    cbx_json *item = cbx_json_new_object();
+    cbx_json *item = cbx_json_push_object(list);
     const char *folder = cbx_path_parent(w->arena, path);
     cbx_status st = folder ? add_member(w, item, path, "benchmark.json", "benchmark", true, err)
                            : cbx_fail_nomem(err, path);
 
     if (!st) cbx_json_set_string(item, "folder", strlen(folder) > root_len ? folder + root_len + 1 : "");
     if (!st) st = add_member(w, item, path, "estimates.json", "estimates", true, err);
-    if (!st) st = add_member(w, item, path, "sample.json", "sample", false, err);
-    if (st)
-        cbx_json_unref(item);
-    else if (!cbx_json_push(list, item))
-        st = cbx_fail_nomem(err, path);
-    return st;
+    return st ? st : add_member(w, item, path, "sample.json", "sample", false, err);
 }
 
 cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err)
 {
-    cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array();
-    cbx_arena arena;
-    walk w = { .ctx = ctx, .arena = &arena };
-    const char *own;
-    cbx_status st = CBX_OK;
+    CBX_OWNED(cbx_json) *root = cbx_json_new_object();
+    cbx_json *list = cbx_json_set_array(root, CBX__CRITERION_KEY);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    walk w = { .ctx = ctx, .arena = &arena, .al = cbx_arena_allocator(&arena) };
+    const char *own = cbx_path_join(&arena, path, "benchmark.json");
+    cbx_status st;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    w.al = cbx_arena_allocator(&arena);
-    own = cbx_path_join(&arena, path, "benchmark.json");
-    if (!own)
-        st = cbx_fail_nomem(err, path);
-    else if (cbx_path_exists(own))
-        st = add_benchmark(&w, list, own, strlen(path), err);
-    else
-        st = add_files(&w, path, DEPTH_MAX, err);
+    if (!own) return cbx_fail_nomem(err, path);
+    st = cbx_path_exists(own) ? add_benchmark(&w, list, own, strlen(path), err) : add_files(&w, path, DEPTH_MAX, err);
     for (size_t i = 0; i < w.files.n && !st; i++)
         if (is_criterion(w.files.items[i])) st = add_benchmark(&w, list, w.files.items[i], strlen(path), err);
+    if (!st) st = cbx_json_check(root, err);
     if (!st && !cbx_json_length(list))
         st = cbx_fail(err, CBX_EFORMAT, "'%s': is a folder without results of criterion (new/benchmark.json)", path);
-    cbx_json_set(root, CBX__CRITERION_KEY, list);
-    if (!st) cbx_json_write(root, CBX_JSON_COMPACT, out);
-    if (!st) st = cbx_text_check(out, err);
-    cbx_json_unref(root);
-    cbx_arena_clear(&arena);
-    return st;
+    if (st) return st;
+    cbx_json_write(root, CBX_JSON_COMPACT, out);
+    return cbx_text_check(out, err);
 }
 
 /* --- asv --- */
@@ -211,25 +191,18 @@ cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx
 cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err)
 {
     static const char *const files[][2] = { { "../benchmarks.json", "benchmarks" }, { "machine.json", "machine" } };
-    cbx_status st = CBX_OK;
-    cbx_arena arena;
+    CBX_OWNED(cbx_json) *all = cbx_json_new_object();
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
 
     *out = NULL;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    for (size_t i = 0; i < CBX_LEN(files) && !st; i++) {
+    for (size_t i = 0; i < CBX_LEN(files); i++) {
         const char *name = cbx_path_beside(&arena, path, files[i][0]);
         cbx_json *value = NULL;
-        if (!name || (cbx_path_exists(name) && cbx_json_read(ctx, name, &value, NULL) == CBX_ENOMEM)) {
-            st = cbx_fail_nomem(err, path);
-        } else if (value) { /* one that cannot be read counts as missing */
-            if (!*out) *out = cbx_json_new_object();
-            if (!*out || !cbx_json_set(*out, files[i][1], cbx_json_ref(value))) st = cbx_fail_nomem(err, path);
-        }
-        cbx_json_unref(value);
+        if (!name || (cbx_path_exists(name) && cbx_json_read(ctx, name, &value, NULL) == CBX_ENOMEM))
+            return cbx_fail_nomem(err, path);
+        /* one that cannot be read counts as missing */
+        if (value && !cbx_json_set(all, files[i][1], value)) return cbx_fail_nomem(err, path);
     }
-    cbx_arena_clear(&arena);
-    if (!st) return CBX_OK;
-    cbx_json_unref(*out);
-    *out = NULL;
-    return st;
+    if (cbx_json_length(all)) *out = cbx_json_ref(all);
+    return CBX_OK;
 }

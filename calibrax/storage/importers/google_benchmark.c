@@ -36,14 +36,6 @@ static int detect(const cbx__import_source *src)
                                                                         : 0;
 }
 
-static bool is_bookkeeping(const char *key)
-{
-    for (size_t i = 0; i < CBX_LEN(bookkeeping); i++) {
-        if (!strcmp(key, bookkeeping[i])) return true;
-    }
-    return false;
-}
-
 static const char *run_name(const cbx_json *item)
 {
     return cbx_json_get_string(item, "run_name", cbx_json_get_string(item, "name", ""));
@@ -128,14 +120,6 @@ static void add_metric(cbx__import_job *job, const cbx__import_def *def, const c
         cbx__import_metric_samples(job, def, s);
 }
 
-/* Files that other programs write have 0 for a CPU time that is unknown. */
-static bool is_measured(const cbx__samples *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (s->items[i] != 0) return true;
-    return false;
-}
-
 /* The repetitions of one benchmark: elements [from, to) of the list.  @param units  {name: unit} of times that are not in ns */
 static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario,
                              cbx_json *units)
@@ -144,6 +128,7 @@ static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t 
     const cbx_json *first = cbx_json_at(list, from), *item;
     const char *unit = cbx_json_get_string(first, "time_unit", "ns"), *key;
     cbx__samples real = { 0 }, cpu = { 0 };
+    bool measured = false; /* files that other programs write have 0 for a CPU time that is unknown */
     cbx_json *value;
 
     if (strcmp(unit, "ns") != 0) cbx_json_set_string(units, run_name(first), unit);
@@ -155,12 +140,14 @@ static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t 
         cbx__import_sample(job, &cpu, time_of(job, item, "cpu_time"));
     }
     add_metric(job, &cbx__import_time, &real);
-    if (is_measured(&cpu)) add_metric(job, &cpu_time, &cpu);
+    for (size_t i = 0; i < cpu.n; i++) measured = measured || cpu.items[i] != 0;
+    if (measured) add_metric(job, &cpu_time, &cpu);
     for (size_t k = 0; cbx_json_member(first, k, &key, &value); k++) {
         cbx__import_def def = CBX__DEF(key, "", INFO, SECONDARY);
         cbx_json_type type = cbx_json_typeof(value);
         cbx__samples counts = { 0 };
-        if ((type != CBX_JSON_INT && type != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
+        if (type != CBX_JSON_INT && type != CBX_JSON_DOUBLE) continue;
+        if (CBX_WORD_AT(bookkeeping, key) < CBX_LEN(bookkeeping)) continue;
         for (size_t c = 0; c < CBX_LEN(counters); c++)
             if (!strcmp(counters[c].metric, key)) def = counters[c];
         for (size_t i = from; i < to && cbx__import_element(job, list, "benchmarks", i, &item); i++)

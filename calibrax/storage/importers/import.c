@@ -2,7 +2,6 @@
  * The list of importers; reading a source, choosing the importer for it, and running that.
  */
 #include "calibrax/storage/import.h"
-#include "calibrax/base/idioms.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/gzip.h"
 #include "calibrax/base/json_stream.h"
 #include "calibrax/base/options.h"
@@ -63,10 +62,8 @@ static cbx_status find_by_name(const char *name, const cbx__importer **out, cbx_
 
     for (size_t i = 0; i < CBX_LEN(importers); i++) {
         names[i] = importers[i]->name;
-        if (!strcmp(name, names[i])) {
-            *out = importers[i];
-            return CBX_OK;
-        }
+        *out = importers[i];
+        if (!strcmp(name, names[i])) return CBX_OK;
     }
     near = cbx_nearest_word(name, names, CBX_LEN(importers));
     if (near) return cbx_fail(err, CBX_EINVAL, "unknown format '%s'; did you mean '%s'?", name, near);
@@ -142,61 +139,42 @@ static cbx_status check_version(const cbx__importer *importer, const cbx__import
 
 /* --- sources --- */
 
-/* The first line that is not blank, if it is an object. */
-static cbx_json *first_line(const cbx__import_source *src)
-{
-    const char *line = src->text + strspn(src->text, " \t\r\n");
-    cbx_json *v = NULL;
-
-    if (*line == '{') cbx_json_parse(line, strcspn(line, "\n"), src->what, &v, NULL);
-    return v;
-}
-
-static void free_text(cbx_ctx *ctx, char **text, size_t len)
-{
-    if (*text) cbx_mem_free(cbx_ctx_allocator(ctx), *text, len + 1);
-    *text = NULL;
-}
-
-/* Takes the text, which is freed as soon as there is a tree in its place. */
-static cbx_status import_text(cbx_ctx *ctx, cbx__import_source *src, char *text, size_t len,
-                              const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
+/* The content of the text goes as soon as there is a tree in its place. */
+static cbx_status import_text(cbx_ctx *ctx, cbx__import_source *src, cbx_text *text, const cbx_import_opts *opts,
+                              cbx_import *out, cbx_err *err)
 {
     static char nothing[1];
-    cbx_json *json = NULL, *line = NULL;
+    CBX_OWNED(cbx_json) *json = NULL;
+    CBX_OWNED(cbx_json) *line = NULL;
     const cbx__importer *importer = NULL;
     cbx_err json_err = CBX_ERR_INIT;
     cbx_import made = { 0 };
     size_t mark = 0;
-    cbx_status st = cbx__byte_order_mark(text, len, src->what, &mark, err), json_status;
+    cbx_status st = cbx__byte_order_mark(cbx_text_str(text), text->len, src->what, &mark, err), json_status;
 
-    cbx_arena_init(&made.arena, cbx_ctx_allocator(ctx));
-    if (st) goto done;
-    src->text = text + mark;
-    src->len = len - mark;
+    if (st) return st;
+    src->text = text->len ? text->data + mark : nothing;
+    src->len = text->len - mark;
     cbx_hash_bytes(src->text, src->len, src->digest);
     json_status = cbx_json_parse(src->text, src->len, src->what, &json, &json_err);
-    if (json_status == CBX_ENOMEM || json_status == CBX_EOVERFLOW) {
-        st = cbx_fail(err, json_status, "%s", json_err.message);
-        goto done;
-    }
+    if (json_status == CBX_ENOMEM || json_status == CBX_EOVERFLOW)
+        return cbx_fail(err, json_status, "%s", json_err.message);
     if (json) {
-        free_text(ctx, &text, len);
+        cbx_text_clear(text);
         src->text = nothing;
         src->len = 0;
     } else {
-        line = first_line(src);
+        /* the first line that is not blank, if it is an object */
+        const char *first = src->text + strspn(src->text, " \t\r\n");
+        if (*first == '{') cbx_json_parse(first, strcspn(first, "\n"), src->what, &line, NULL);
     }
     src->json = json;
     src->line = json ? json : line;
+    cbx_arena_init(&made.arena, cbx_ctx_allocator(ctx));
     st = opts->format ? find_by_name(opts->format, &importer, err) : choose(src, &json_err, &importer, err);
     if (!st && !json && !importer->takes_text) st = cbx_fail(err, json_status, "%s", json_err.message);
     if (!st) st = check_version(importer, src, err);
     if (!st) st = cbx__import_read(ctx, importer, src, opts, &made, err);
-done:
-    cbx_json_unref(json);
-    cbx_json_unref(line);
-    free_text(ctx, &text, len);
     return CBX_FINISH(st, *out = made, cbx_import_clear(&made));
 }
 
@@ -205,37 +183,17 @@ static size_t bytes_max(const cbx_import_opts *opts)
     return opts->max_bytes && opts->max_bytes < BYTES_MAX ? opts->max_bytes : BYTES_MAX;
 }
 
-/* The memory of a text, fitted; NULL: out of memory. */
-static char *take_text(const cbx_allocator *al, cbx_text *text)
+/* Of bytes as a file has them, compressed or not. */
+static cbx_status import_bytes(cbx_ctx *ctx, cbx__import_source *src, cbx_text *bytes, const cbx_import_opts *opts,
+                               cbx_import *out, cbx_err *err)
 {
-    char *own = text->data ? cbx_mem_resize(al, text->data, text->cap, text->len + 1) : cbx_mem_zalloc(al, 1);
-
-    if (own)
-        own[text->len] = '\0';
-    else
-        cbx_text_clear(text);
-    return own;
-}
-
-/* Takes bytes as a file has them, compressed or not. */
-static cbx_status import_bytes(cbx_ctx *ctx, cbx__import_source *src, char *bytes, size_t len,
-                               const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_text plain;
+    CBX_SCOPED(cbx_text, plain, cbx_ctx_allocator(ctx));
     cbx_status st;
-    char *text;
 
-    if (len < 2 || bytes[0] != '\x1f' || bytes[1] != '\x8b') return import_text(ctx, src, bytes, len, opts, out, err);
-    cbx_text_init(&plain, al);
-    st = cbx_gzip_unpack(bytes, len, bytes_max(opts), src->what, &plain, err);
-    cbx_mem_free(al, bytes, len + 1);
-    if (st) {
-        cbx_text_clear(&plain);
-        return st;
-    }
-    text = take_text(al, &plain);
-    return text ? import_text(ctx, src, text, plain.len, opts, out, err) : cbx_fail_nomem(err, src->what);
+    if (bytes->len < 2 || memcmp(bytes->data, "\x1f\x8b", 2) != 0) return import_text(ctx, src, bytes, opts, out, err);
+    st = cbx_gzip_unpack(bytes->data, bytes->len, bytes_max(opts), src->what, &plain, err);
+    cbx_text_clear(bytes);
+    return st ? st : import_text(ctx, src, &plain, opts, out, err);
 }
 
 cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const char *what, const cbx_import_opts *opts,
@@ -243,52 +201,35 @@ cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const cha
 {
     cbx__import_source src = { .what = what };
     cbx_import_opts own = CBX_IMPORT_OPTS_INIT;
-    char *copy;
+    CBX_SCOPED(cbx_text, copy, cbx_ctx_allocator(ctx));
     cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_import_opts", err);
 
     if (st) return st;
     if (len > bytes_max(&own))
         return cbx_fail(err, CBX_EOVERFLOW, "'%s': is larger than %zu MiB", what, bytes_max(&own) >> 20);
-    copy = cbx_mem_alloc(cbx_ctx_allocator(ctx), len + 1);
-    if (!copy) return cbx_fail_nomem(err, what);
-    if (len) memcpy(copy, text, len);
-    copy[len] = '\0';
-    return import_bytes(ctx, &src, copy, len, &own, out, err);
+    cbx_text_add(&copy, text, len);
+    return copy.status ? cbx_fail_nomem(err, what) : import_bytes(ctx, &src, &copy, &own, out, err);
 }
 
 cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
 {
     cbx__import_source src = { .what = path, .path = path };
-    cbx_json *companion = NULL;
+    CBX_OWNED(cbx_json) *companion = NULL;
+    CBX_SCOPED(cbx_text, bytes, cbx_ctx_allocator(ctx));
     cbx_import_opts own = CBX_IMPORT_OPTS_INIT;
     struct stat facts;
-    char *bytes = NULL;
-    size_t len = 0;
     cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_import_opts", err);
 
     if (st) return st;
     if (stat(path, &facts) == 0) src.modified_us = (int64_t)facts.st_mtime * 1000000;
-    if (cbx__import_is_folder(path)) {
-        cbx_text text;
-        cbx_text_init(&text, cbx_ctx_allocator(ctx));
-        st = cbx__import_folder(ctx, path, &text, err);
-        if (st) {
-            cbx_text_clear(&text);
-        } else if (!(bytes = take_text(cbx_ctx_allocator(ctx), &text))) {
-            st = cbx_fail_nomem(err, path);
-        }
-        len = text.len;
+    if (cbx_path_is_folder(path)) {
+        st = cbx__import_folder(ctx, path, &bytes, err);
     } else {
-        st = cbx_file_read(ctx, path, bytes_max(&own), &bytes, &len, err);
+        st = cbx__file_text(ctx, path, bytes_max(&own), &bytes, err);
         if (!st) st = cbx__import_companion(ctx, path, &companion, err);
     }
     src.companion = companion;
-    if (!st)
-        st = import_bytes(ctx, &src, bytes, len, &own, out, err);
-    else
-        free_text(ctx, &bytes, len);
-    cbx_json_unref(companion);
-    return st;
+    return st ? st : import_bytes(ctx, &src, &bytes, &own, out, err);
 }
 
 void cbx_import_clear(cbx_import *import)

@@ -14,6 +14,7 @@
 #define CALIBRAX_STORAGE_IMPORTER_H
 
 #include "calibrax/base/list.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/storage/import.h"
 
 typedef struct cbx__import_source {
@@ -213,7 +214,6 @@ cbx_status cbx__import_read(cbx_ctx *ctx, const cbx__importer *importer, cbx__im
 
 /* The member under which a folder of criterion.rs comes as one JSON text. */
 #define CBX__CRITERION_KEY "criterion_folder"
-bool cbx__import_is_folder(const char *path);
 /* A folder of criterion.rs as text: {CBX__CRITERION_KEY: [{"folder", "benchmark", "estimates",
  * "sample"}, ...]} */
 cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err);

@@ -109,7 +109,7 @@ static void read_file(cbx__import_job *job)
 {
     static const char *const facts[] = { "jmhVersion", "jdkVersion", "vmName", "vmVersion", "jvmArgs" };
     const cbx_json *list = cbx__import_source_of(job)->json, *item;
-    cbx_json *launches = cbx_json_new_array();
+    CBX_OWNED(cbx_json) *launches = cbx_json_new_array();
 
     if (cbx_json_typeof(list) != CBX_JSON_ARRAY) cbx__import_fail(job, CBX_EFORMAT, "expected an array of benchmarks");
     for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
@@ -118,7 +118,6 @@ static void read_file(cbx__import_job *job)
         read_item(job, item, launches);
     }
     cbx__import_run_metadata(job, "launches", launches);
-    cbx_json_unref(launches);
 }
 
 const cbx__importer cbx__importer_jmh = {

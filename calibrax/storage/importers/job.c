@@ -193,21 +193,29 @@ static import_run *run_of(cbx__import_job *job) { return job->status ? NULL : &j
 
 cbx_run_builder *cbx__import_builder(cbx__import_job *job) { return job->status ? NULL : run_of(job)->builder; }
 
+/* Takes what it is given. */
+static void add_run(cbx__import_job *job, cbx_run_builder *builder, cbx_run *whole)
+{
+    import_run r = { .builder = builder, .whole = whole };
+
+    cbx_names_init(&r.defs, cbx_ctx_allocator(job->ctx));
+    cbx_table_init(&r.seen, cbx_ctx_allocator(job->ctx));
+    if (!job->status && cbx_list_push(&job->al, &job->runs, r)) return;
+    no_memory(job);
+    cbx_run_builder_free(builder);
+    cbx_run_free(whole);
+}
+
 /* Another run, which points go to from now on. */
 static void begin_run(cbx__import_job *job)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
-    import_run r = { 0 };
+    cbx_run_builder *builder = NULL;
 
     if (job->status) return;
-    cbx_names_init(&r.defs, cbx_ctx_allocator(job->ctx));
-    cbx_table_init(&r.seen, cbx_ctx_allocator(job->ctx));
     opts.no_vcs = opts.no_machine = opts.no_versions = true;
-    take(job, cbx_run_builder_create(job->ctx, &opts, &r.builder, &job->why));
-    if (!job->status && !cbx_list_push(&job->al, &job->runs, r)) {
-        cbx_run_builder_free(r.builder);
-        no_memory(job);
-    }
+    take(job, cbx_run_builder_create(job->ctx, &opts, &builder, &job->why));
+    add_run(job, builder, NULL);
     job->run = job->runs.n ? job->runs.n - 1 : 0;
     cbx__import_run_time(job, job->opts->timestamp_us ? job->opts->timestamp_us : job->src->modified_us);
     cbx__import_run_commit(job, NULL, NULL);
@@ -265,16 +273,7 @@ void cbx__import_run_environment(cbx__import_job *job, const char *key, const cb
         take(job, cbx_run_builder_set_environment(run_of(job)->builder, key, cbx_json_copy(value), &job->why));
 }
 
-void cbx__import_run_whole(cbx__import_job *job, cbx_run *run)
-{
-    import_run r = { .whole = run };
-
-    cbx_names_init(&r.defs, cbx_ctx_allocator(job->ctx));
-    cbx_table_init(&r.seen, cbx_ctx_allocator(job->ctx));
-    if (!job->status && cbx_list_push(&job->al, &job->runs, r)) return;
-    no_memory(job);
-    cbx_run_free(run);
-}
+void cbx__import_run_whole(cbx__import_job *job, cbx_run *run) { add_run(job, NULL, run); }
 
 /* --- points --- */
 

@@ -81,7 +81,7 @@ static void read_launched(cbx__import_job *job, const cbx_row *r, size_t i)
 
 static void read_row(cbx__import_job *job, const cbx_row *r)
 {
-    cbx_json *point = NULL;
+    CBX_OWNED(cbx_json) *point = NULL; /* the tags are its strings */
 
     if (cbx_row_is_limit(r)) {
         cbx__import_note(job, r->baseline, "left out: it is a limit, not a competitor");
@@ -112,18 +112,15 @@ static void read_row(cbx__import_job *job, const cbx_row *r)
     }
     for (size_t i = 0; i < CBX_LEN(launched); i++) read_launched(job, r, i);
     cbx__import_point_end(job);
-    cbx_json_unref(point); /* the tags are its strings */
 }
 
 static void read_line(cbx__import_job *job, const cbx_json *value, const char *what)
 {
     int64_t version = cbx_json_get_int(value, "schema_version", 0);
     cbx_err err = CBX_ERR_INIT;
-    cbx_rows rows;
-    cbx_status st;
+    CBX_SCOPED(cbx_rows, rows, cbx_ctx_allocator(cbx__import_ctx(job)));
+    cbx_status st = cbx_rows_add_json(&rows, (cbx_json *)(uintptr_t)value, what, &err);
 
-    cbx_rows_init(&rows, cbx_ctx_allocator(cbx__import_ctx(job)));
-    st = cbx_rows_add_json(&rows, (cbx_json *)(uintptr_t)value, what, &err);
     if (st == CBX_ENOMEM) {
         cbx__import_fail(job, st, "out of memory");
     } else if (st) {
@@ -140,19 +137,16 @@ static void read_line(cbx__import_job *job, const cbx_json *value, const char *w
             const char *time = cbx__import_strndup(job, rows.rows[0].run_id, n);
             const char *revision = mark && strncmp(mark + 2, "nosha", 5) != 0 ? cbx__import_strndup(job, mark + 2, 7)
                                                                               : NULL;
-            cbx_json *machine = rows.rows[0].machine ? cbx_json_new_string(rows.rows[0].machine) : NULL,
-                     *id = cbx_json_new_string(rows.rows[0].run_id);
+            CBX_OWNED(cbx_json) *machine = rows.rows[0].machine ? cbx_json_new_string(rows.rows[0].machine) : NULL;
+            CBX_OWNED(cbx_json) *id = cbx_json_new_string(rows.rows[0].run_id);
 
             cbx__import_run_iso(job, time);
             cbx__import_run_commit(job, revision, NULL);
             cbx__import_run_environment(job, "machine", machine);
             cbx__import_run_metadata(job, "nperf_run_id", id);
-            cbx_json_unref(machine);
-            cbx_json_unref(id);
         }
         read_row(job, &rows.rows[0]);
     }
-    cbx_rows_clear(&rows);
 }
 
 static void read_file(cbx__import_job *job)
@@ -163,7 +157,7 @@ static void read_file(cbx__import_job *job)
 
     if (only) read_line(job, only, "line 1");
     for (size_t i = 1; (line = cbx__import_line(job)) != NULL; i++) {
-        cbx_json *value = NULL;
+        CBX_OWNED(cbx_json) *value = NULL;
         cbx_err err = CBX_ERR_INIT;
         cbx_status st;
         if (!line[strspn(line, " \t")]) continue;
@@ -175,7 +169,6 @@ static void read_file(cbx__import_job *job)
             cbx__import_note(job, what, "is not a row: %s", err.message);
         else
             read_line(job, value, what);
-        cbx_json_unref(value);
     }
 }
 

@@ -56,16 +56,6 @@ static bool summary_number(cbx__import_job *job, const cbx_json *summary, double
     return false;
 }
 
-static cbx__import_def definition(const cbx_json *summary, const char *tag)
-{
-    cbx__import_def def = CBX__DEF(tag, "", INFO, SECONDARY);
-    const char *hint = cbx_json_get_string(summary, "hint", "");
-
-    for (size_t i = 0; i < CBX_LEN(hints); i++)
-        if (!strcmp(hint, hints[i].hint)) def.unit = hints[i].unit;
-    return def;
-}
-
 static const char *datum(const cbx_json *summary, const char *name)
 {
     const cbx_json *data = cbx_json_get(summary, "data");
@@ -117,7 +107,9 @@ static void read_summaries(cbx__import_job *job, const cbx_json *list, const cha
         const char *tag = cbx__import_string(job, s, "tag");
         double v;
         if (!tag || (timed && cbx__import_find(known, CBX_LEN(known), tag)) || !summary_number(job, s, &v)) continue;
-        const cbx__import_def def = definition(s, tag);
+        cbx__import_def def = CBX__DEF(tag, "", INFO, SECONDARY);
+        for (size_t h = 0; h < CBX_LEN(hints); h++)
+            if (!strcmp(cbx_json_get_string(s, "hint", ""), hints[h].hint)) def.unit = hints[h].unit;
         cbx__import_metric(job, &def, cbx_metric_of(v));
     }
 }

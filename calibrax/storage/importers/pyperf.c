@@ -47,7 +47,7 @@ static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *bench;
     const cbx_json *list = cbx__import_array(job, root, "benchmarks");
-    cbx_json *launches = cbx_json_new_object();
+    CBX_OWNED(cbx_json) *launches = cbx_json_new_object();
 
     cbx__import_string(job, root, "version");
     cbx__import_run_environment(job, "pyperf", cbx_json_get(root, "metadata"));
@@ -59,7 +59,6 @@ static void read_file(cbx__import_job *job)
             read_benchmark(job, bench, i == 0, name, meta(bench, root, "unit"), launches);
     }
     cbx__import_run_metadata(job, "launches", launches);
-    cbx_json_unref(launches);
 }
 
 const cbx__importer cbx__importer_pyperf = {

@@ -35,7 +35,7 @@ static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *commit = cbx_json_get(root, "commit_info"), *item;
     const cbx_json *list = cbx__import_array(job, root, "benchmarks");
-    cbx_json *extra = cbx_json_new_object();
+    CBX_OWNED(cbx_json) *extra = cbx_json_new_object();
 
     cbx__import_run_iso(job, cbx__import_maybe_string(job, root, "datetime"));
     cbx__import_run_commit(job, cbx_json_get_string(commit, "id", NULL), cbx_json_get_string(commit, "branch", NULL));
@@ -47,7 +47,6 @@ static void read_file(cbx__import_job *job)
         if (cbx_json_length(more)) cbx_json_set(extra, cbx_json_get_string(item, "fullname", ""), cbx_json_copy(more));
     }
     if (cbx_json_length(extra)) cbx__import_run_metadata(job, "extra_info", extra);
-    cbx_json_unref(extra);
 }
 
 const cbx__importer cbx__importer_pytest_benchmark = {

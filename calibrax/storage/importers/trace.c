@@ -54,9 +54,9 @@ typedef struct trace {
     CBX_LIST(const char *) titles; /* of processes; NULL: the key */
     CBX_LIST(lane) lanes;
     CBX_LIST(span) spans;
-    CBX_LIST(kernel) kernels;
-    double origin_ns; /* of the first span */
-    size_t frames;    /* of Python, left out */
+    CBX_LIST(kernel) kernels; /* all of them in the arena of the job */
+    double origin_ns;         /* of the first span */
+    size_t frames;            /* of Python, left out */
 } trace;
 
 static void no_memory(trace *t) { cbx__import_fail(t->job, CBX_ENOMEM, "out of memory for the spans of a trace"); }
@@ -522,10 +522,6 @@ static void read_trace(cbx__import_job *job)
         if (!cbx__import_failed(job)) write_kernels(&t), write_gaps(&t);
     }
     if (t.frames) cbx__import_note(job, "$", "%zu frames of Python were left out", t.frames);
-    cbx_names_clear(&t.processes);
-    cbx_names_clear(&t.lanes_by_key);
-    cbx_names_clear(&t.names);
-    cbx_names_clear(&t.kernels_by_key);
 }
 
 const cbx__importer cbx__importer_trace = {
