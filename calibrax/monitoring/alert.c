@@ -11,6 +11,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/monitoring/window.h"
 
 #define MAX_KEEP 1000000
@@ -28,7 +29,6 @@ bool cbx_severity_parse(const char *word, cbx_severity *out)
 }
 
 typedef struct watched {
-    struct watched *next;
     cbx_alert_rule rule;
     cbx_severity now, reported;
     uint32_t beyond[CBX_ALERT_LEVELS], clear[CBX_ALERT_LEVELS]; /* values in a row, of each level */
@@ -41,7 +41,6 @@ typedef struct watched {
 } watched;
 
 typedef struct listener {
-    struct listener *next;
     cbx_alert_listener call;
     void *user;
 } listener;
@@ -50,8 +49,8 @@ struct cbx_alerts {
     cbx_ctx *ctx;
     cbx_allocator al;
     cbx_arena arena;
-    watched *rules;
-    listener *listeners;
+    CBX_LIST(watched) rules;
+    CBX_LIST(listener) listeners;
     cbx_names names; /* of alerts without a rule */
     cbx_alert *ring;
     size_t keep, count, cleared; /* cleared: count at cbx_alerts_clear */
@@ -82,14 +81,13 @@ cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_er
 
 void cbx_alerts_free(cbx_alerts *a)
 {
-    cbx_allocator al;
-
     if (!a) return;
-    al = a->al;
-    for (watched *w = a->rules; w; w = w->next) cbx_window_free(w->series);
+    for (size_t i = 0; i < a->rules.n; i++) cbx_window_free(a->rules.items[i].series);
+    cbx_list_clear(&a->al, &a->rules);
+    cbx_list_clear(&a->al, &a->listeners);
     cbx_names_clear(&a->names);
     cbx_arena_clear(&a->arena);
-    cbx_mem_free(&al, a, sizeof *a);
+    cbx_mem_free(&a->al, a, sizeof *a);
 }
 
 /* True if x is on the bad side of y. */
@@ -128,35 +126,26 @@ static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
 cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err)
 {
     cbx_status st = check_rule(rule, err);
-    watched *w, **end = &a->rules;
+    watched w = { .rule = *rule };
 
     if (st) return st;
-    w = cbx_arena_alloc(&a->arena, sizeof *w);
-    if (!w) return cbx_fail_nomem(err, "an alert rule");
-    w->rule = *rule;
-    w->rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
+    w.rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
     if (rule->name || !rule->pattern)
-        w->rule.name = cbx_arena_strdup(&a->arena, rule->name ? rule->name : rule->metric);
+        w.rule.name = cbx_arena_strdup(&a->arena, rule->name ? rule->name : rule->metric);
     else
-        w->rule.name = cbx_arena_printf(&a->arena, "%s %s", rule->metric, cbx_pattern_name(rule->pattern));
-    if (rule->pattern) w->values = cbx_arena_calloc(&a->arena, rule->window, sizeof *w->values);
-    if (!w->rule.metric || !w->rule.name || (rule->pattern && !w->values)) return cbx_fail_nomem(err, "an alert rule");
-    if (rule->pattern) st = cbx_window_create(a->ctx, rule->window, 0, &w->series, err);
-    if (st) return st;
-    while (*end) end = &(*end)->next;
-    *end = w;
-    return CBX_OK;
+        w.rule.name = cbx_arena_printf(&a->arena, "%s %s", rule->metric, cbx_pattern_name(rule->pattern));
+    if (rule->pattern) w.values = cbx_arena_calloc(&a->arena, rule->window, sizeof *w.values);
+    if (!w.rule.metric || !w.rule.name || (rule->pattern && !w.values) ||
+        !cbx_list_reserve(&a->al, &a->rules, a->rules.n + 1))
+        return cbx_fail_nomem(err, "an alert rule");
+    if (rule->pattern) st = cbx_window_create(a->ctx, rule->window, 0, &w.series, err);
+    if (!st) a->rules.items[a->rules.n++] = w;
+    return st;
 }
 
 cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user, cbx_err *err)
 {
-    listener *l = cbx_arena_alloc(&a->arena, sizeof *l), **end = &a->listeners;
-
-    if (!l) return cbx_fail_nomem(err, "a listener");
-    *l = (listener){ NULL, call, user };
-    while (*end) end = &(*end)->next;
-    *end = l;
-    return CBX_OK;
+    return cbx_list_push(&a->al, &a->listeners, (listener){ call, user }) ? CBX_OK : cbx_fail_nomem(err, "a listener");
 }
 
 /* --- states --- */
@@ -177,7 +166,7 @@ static double threshold_of(const watched *w, cbx_severity severity)
 
 static void hand_out(cbx_alerts *a, const cbx_alert *alert)
 {
-    for (const listener *l = a->listeners; l; l = l->next) l->call(l->user, alert);
+    for (size_t i = 0; i < a->listeners.n; i++) a->listeners.items[i].call(a->listeners.items[i].user, alert);
 }
 
 static void report(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
@@ -276,7 +265,8 @@ size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint6
 {
     size_t before = a->count;
 
-    for (watched *w = a->rules; w; w = w->next) {
+    for (size_t k = 0; k < a->rules.n; k++) {
+        watched *w = &a->rules.items[k];
         double seen = value;
         if (strcmp(w->rule.metric, metric)) continue;
         if (w->rule.pattern) seen = strength_with(a, w, value, now_ns);
@@ -301,7 +291,8 @@ cbx_severity cbx_alerts_severity(const cbx_alerts *a, const char *metric)
 {
     cbx_severity worst = CBX_SEVERITY_NONE;
 
-    for (const watched *w = a->rules; w; w = w->next) {
+    for (size_t i = 0; i < a->rules.n; i++) {
+        const watched *w = &a->rules.items[i];
         if (metric && strcmp(w->rule.metric, metric)) continue;
         if (w->now > worst) worst = w->now;
     }
@@ -334,19 +325,11 @@ void cbx_alerts_clear(cbx_alerts *a) { a->cleared = a->count; }
 cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us)
 {
     char time[CBX_TIME_SIZE];
-    cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "schema", "calibrax-alert");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "rule", alert->rule);
-    cbx_json_set_string(o, "metric", alert->metric);
-    cbx_json_set_string(o, "pattern", cbx_pattern_name(alert->pattern));
-    cbx_json_set_string(o, "severity", cbx_severity_name(alert->severity));
-    cbx_json_set_string(o, "before", cbx_severity_name(alert->before));
-    cbx_json_set_double(o, "value", alert->value);
-    cbx_json_set_double(o, "threshold", alert->threshold);
-    cbx_json_set_string(o, "time", cbx_time_format_iso(time_us, time));
-    cbx_json_set_int(o, "held_back", (int64_t)alert->held_back);
-    cbx_json_set_string(o, "message", alert->message);
-    return cbx_json_finish(o);
+    return cbx_json_finish(cbx_json_document(
+        "calibrax-alert", J_TEXT("rule", alert->rule), J_TEXT("metric", alert->metric),
+        J_TEXT("pattern", cbx_pattern_name(alert->pattern)), J_TEXT("severity", cbx_severity_name(alert->severity)),
+        J_TEXT("before", cbx_severity_name(alert->before)), J_NUMBER("value", alert->value),
+        J_NUMBER("threshold", alert->threshold), J_TEXT("time", cbx_time_format_iso(time_us, time)),
+        J_INT("held_back", alert->held_back), J_TEXT("message", alert->message)));
 }

@@ -29,9 +29,7 @@
     X(words, "PAPI_strerror", char *, (int fault))
 
 typedef struct papi {
-#define PAPI_MEMBER(name, symbol, result, args) result(*name) args;
-    PAPI_CALLS(PAPI_MEMBER)
-#undef PAPI_MEMBER
+    PAPI_CALLS(CBX_CALL_MEMBER)
 } papi;
 
 struct cbx__counter {
@@ -88,13 +86,8 @@ static int add_all(cbx__counter *c, const char *const *events, size_t n)
 static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err *err)
 {
     static const char *const both[] = { "PAPI_DP_OPS", "PAPI_SP_OPS" }, *const one[] = { "PAPI_FP_OPS" };
-    papi *p = &c->p;
-    const cbx_library_symbol symbols[] = {
-#define PAPI_SYMBOL(name, symbol, result, args) { symbol, (void **)&p->name },
-        PAPI_CALLS(PAPI_SYMBOL)
-#undef PAPI_SYMBOL
-    };
-    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
+    static const char *const names[] = { PAPI_CALLS(CBX_CALL_NAME) };
+    cbx_status st = cbx_library_open_calls(ctx, CBX_LIBRARY_PAPI, path, names, CBX_LEN(names), &c->p, &c->library, err);
 
     if (st) return st;
     if (!(path ? start_papi(&c->p) : start_own_papi(&c->p)))
@@ -179,18 +172,6 @@ static cbx_status open_perf(cbx_ctx *ctx, const cbx__counter_opts *o, cbx__count
     return CBX_OK;
 }
 
-/* A counter that had to share its place ran a part of the time: what it saw stands for all of
- * it. */
-static cbx_status read_event(int fd, double *count, cbx_err *err)
-{
-    uint64_t v[3] = { 0 }; /* count, time enabled, time running */
-
-    if (read(fd, v, sizeof v) != (ssize_t)sizeof v)
-        return cbx_fail(err, CBX_EIO, "cannot read a counter: %s", strerror(errno));
-    *count = v[2] && v[2] < v[1] ? (double)v[0] * ((double)v[1] / (double)v[2]) : (double)v[0];
-    return CBX_OK;
-}
-
 /* --- both --- */
 
 const char *cbx__counter_source(const cbx__counter *c) { return c->library ? "papi" : "perf_event"; }
@@ -199,8 +180,7 @@ const char *cbx__counter_words(const cbx__counter *c) { return c->words; }
 cbx_status cbx__counter_read(cbx__counter *c, double *flop, cbx_err *err)
 {
     long long values[2] = { 0 };
-    double sum = 0, one = 0;
-    cbx_status st = CBX_OK;
+    double sum = 0;
 
     if (c->library) {
         int fault = c->p.read(c->set, values);
@@ -208,12 +188,16 @@ cbx_status cbx__counter_read(cbx__counter *c, double *flop, cbx_err *err)
         *flop = (double)values[0] + (double)values[1];
         return CBX_OK;
     }
-    for (size_t i = 0; i < c->nevents && !st; i++) {
-        st = read_event(c->event[i].fd, &one, err);
-        sum += one * c->event[i].flop;
+    for (size_t i = 0; i < c->nevents; i++) {
+        uint64_t v[3] = { 0 }; /* count, time enabled, time running */
+        if (read(c->event[i].fd, v, sizeof v) != (ssize_t)sizeof v)
+            return cbx_fail(err, CBX_EIO, "cannot read a counter: %s", strerror(errno));
+        /* one that had to share its place ran a part of the time: what it saw stands for all of it */
+        double share = v[2] && v[2] < v[1] ? (double)v[1] / (double)v[2] : 1;
+        sum += (double)v[0] * share * c->event[i].flop;
     }
-    if (!st) *flop = sum;
-    return st;
+    *flop = sum;
+    return CBX_OK;
 }
 
 void cbx__counter_close(cbx__counter *c)

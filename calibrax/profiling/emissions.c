@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "calibrax/base/ctx.h"
-#include "calibrax/base/file.h"
-#include "calibrax/base/text.h"
+#include "calibrax/base/file_text.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/profiling/carbon.h"
 
 #define MAX_CELLS 128
@@ -25,8 +25,11 @@ static const column columns[] = {
 #undef COLUMN_ROW
 };
 
-static const char **text_of(cbx_emissions *e, const column *c) { return (const char **)((char *)e + c->offset); }
-static double *number_of(cbx_emissions *e, const column *c) { return (double *)((char *)e + c->offset); }
+static const char **text_of(const cbx_emissions *e, const column *c)
+{
+    return (const char **)((uintptr_t)e + c->offset);
+}
+static double *number_of(const cbx_emissions *e, const column *c) { return (double *)((uintptr_t)e + c->offset); }
 
 cbx_emissions cbx_emissions_empty(void)
 {
@@ -44,16 +47,10 @@ cbx_emissions cbx_emissions_empty(void)
 
 static cbx_status put_cell(cbx_text *out, const column *c, const cbx_emissions *e, cbx_err *err)
 {
-    char number[CBX_FORMAT_SIZE];
-    cbx_emissions copy = *e;
-    const char *s = "";
+    char number[CBX_FORMAT_SIZE] = "";
+    const char *s = c->kind == COLUMN_NUMBER ? number : *text_of(e, c) ? *text_of(e, c) : "";
 
-    if (c->kind == COLUMN_NUMBER) {
-        double v = *number_of(&copy, c);
-        if (!isnan(v)) s = cbx_format_double(v, number);
-    } else if (*text_of(&copy, c)) {
-        s = *text_of(&copy, c);
-    }
+    if (s == number && !isnan(*number_of(e, c))) cbx_format_double(*number_of(e, c), number);
     for (const char *at = s; *at; at++)
         if ((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t')
             return cbx_fail(err, CBX_EINVAL, "'%s' holds a control character: leave it out", c->name);
@@ -72,10 +69,9 @@ static cbx_status put_cell(cbx_text *out, const column *c, const cbx_emissions *
 
 cbx_status cbx_emissions_write(cbx_ctx *ctx, const char *path, const cbx_emissions *lines, size_t n, cbx_err *err)
 {
+    CBX_SCOPED(cbx_text, out, cbx_ctx_allocator(ctx));
     cbx_status st = CBX_OK;
-    cbx_text out;
 
-    cbx_text_init(&out, cbx_ctx_allocator(ctx));
     for (size_t c = 0; c < CBX_LEN(columns); c++) cbx_text_printf(&out, "%s%s", c ? "," : "", columns[c].name);
     cbx_text_putc(&out, '\n');
     for (size_t i = 0; i < n && !st; i++) {
@@ -86,9 +82,7 @@ cbx_status cbx_emissions_write(cbx_ctx *ctx, const char *path, const cbx_emissio
         cbx_text_putc(&out, '\n');
     }
     if (!st) st = cbx_text_check(&out, err);
-    if (!st) st = cbx_file_write_atomic(ctx, path, out.data, out.len, err);
-    cbx_text_clear(&out);
-    return st;
+    return st ? st : cbx_file_write_atomic(ctx, path, out.data, out.len, err);
 }
 
 /* --- reading --- */
@@ -235,12 +229,8 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
 cbx_status cbx_emissions_read(cbx_ctx *ctx, const char *path, cbx_arena *arena, const cbx_emissions **lines, size_t *n,
                               cbx_err *err)
 {
-    char *data;
-    size_t len;
-    cbx_status st = cbx_file_read(ctx, path, 0, &data, &len, err);
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__file_text(ctx, path, 0, &data, err);
 
-    if (st) return st;
-    st = cbx_emissions_parse(data, len, path, arena, lines, n, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-    return st;
+    return st ? st : cbx_emissions_parse(data.data, data.len, path, arena, lines, n, err);
 }

@@ -51,14 +51,6 @@ static bool read_number(const char *path, double *out)
 
 /* --- RAPL --- */
 
-static cbx_energy_kind kind_of(const char *name)
-{
-    if (strncmp(name, "package", 7) == 0) return CBX_ENERGY_PACKAGE;
-    if (strcmp(name, "dram") == 0) return CBX_ENERGY_DRAM;
-    if (strcmp(name, "psys") == 0) return CBX_ENERGY_PLATFORM;
-    return CBX_ENERGY_PART;
-}
-
 static bool read_name(const char *root, const char *entry, char *name, size_t size)
 {
     char path[512];
@@ -86,7 +78,10 @@ static void add_counter(cbx_energy_meter *m, const char *root, const char *entry
     if (!read_number(c->path, &c->last_uj)) return;
     snprintf(path, sizeof path, "%s/%s/max_energy_range_uj", root, entry);
     read_number(path, &c->range_uj);
-    c->domain.kind = kind_of(name);
+    c->domain.kind = strncmp(name, "package", 7) == 0 ? CBX_ENERGY_PACKAGE
+                     : strcmp(name, "dram") == 0      ? CBX_ENERGY_DRAM
+                     : strcmp(name, "psys") == 0      ? CBX_ENERGY_PLATFORM
+                                                      : CBX_ENERGY_PART;
     snprintf(c->domain.name, sizeof c->domain.name, "%.40s", name);
     if (second && (size_t)(second - entry) < sizeof parent) { /* a domain of a package: "package-0/dram" */
         snprintf(parent, sizeof parent, "%.*s", (int)(second - entry), entry);

@@ -56,9 +56,7 @@ typedef int (*nvml_processes)(void *device, unsigned *n, void *list);
     X(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", int, (void *, unsigned long long *))
 
 typedef struct nvml {
-#define NVML_MEMBER(name, symbol, result, args) result(*name) args;
-    NVML_CALLS(NVML_MEMBER)
-#undef NVML_MEMBER
+    NVML_CALLS(CBX_CALL_MEMBER)
     nvml_processes compute, graphics; /* NULL: the driver lacks them */
     size_t process_bytes;             /* of an entry of their lists */
 } nvml;
@@ -121,17 +119,14 @@ static cbx_status find_device(cbx_gpu *g, const char *address, unsigned index, c
 static cbx_status open_device(cbx_ctx *ctx, const char *address, unsigned index, const char *library, cbx_gpu **out,
                               cbx_err *err)
 {
+    static const char *const names[] = { NVML_CALLS(CBX_CALL_NAME) };
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
 
     if (!g) return cbx_fail_nomem(err, "a GPU");
     g->al = *al;
-    const cbx_library_symbol symbols[] = {
-#define NVML_SYMBOL(name, symbol, result, args) { symbol, (void **)&g->f.name },
-        NVML_CALLS(NVML_SYMBOL)
-#undef NVML_SYMBOL
-    };
-    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_NVML, library, symbols, CBX_LEN(symbols), &g->library, err);
+    cbx_status st = cbx_library_open_calls(ctx, CBX_LIBRARY_NVML, library, names, CBX_LEN(names), &g->f, &g->library,
+                                           err);
     if (!st) st = load_processes(ctx, library, &g->f, &g->more, err);
     int fault = st ? 0 : g->f.init();
     g->started = !st && !fault;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/options.h"
 
 static const char *const level_names[CBX_GPU_LEVELS] = { "L2", "memory" };
@@ -121,18 +122,13 @@ cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, c
 
 static void put_figure(cbx_json *v, const cbx_gpu_figure *f, const char *unit)
 {
-    cbx_json_set_bool(v, "measured", f->best > 0);
-    if (f->best > 0) {
-        cbx_json_set_double(v, unit, f->best);
-        cbx_json_set_double(v, "median", f->median.value);
-        cbx_json_set_double(v, "lower", f->median.lower);
-        cbx_json_set_double(v, "upper", f->median.upper);
-        cbx_json_set_double(v, "level", f->median.level);
-        cbx_json_set_int(v, "slices", (int64_t)f->slices);
-        cbx_json_set_string(v, "by", f->by);
-    }
-    if (f->is_lower_bound) cbx_json_set_bool(v, "is_least", true);
-    if (f->why[0]) cbx_json_set_string(v, "why", f->why);
+    cbx_json_put(v, J_BOOL("measured", f->best > 0));
+    if (f->best > 0)
+        cbx_json_put(v, J_NUMBER(unit, f->best), J_NUMBER("median", f->median.value),
+                     J_NUMBER("lower", f->median.lower), J_NUMBER("upper", f->median.upper),
+                     J_NUMBER("level", f->median.level), J_INT("slices", f->slices), J_TEXT("by", f->by));
+    if (f->is_lower_bound) cbx_json_put(v, J_BOOL("is_least", true));
+    cbx_json_put(v, J_GIVEN("why", f->why[0] ? f->why : NULL));
 }
 
 static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
@@ -140,14 +136,10 @@ static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
     const char *words;
     uint64_t bit;
 
-    cbx_json_set_int(v, "looks", (int64_t)g->looks);
-    if (g->unwatched[0]) cbx_json_set_string(v, "why", g->unwatched);
-    cbx_json_set_double(v, "sm_mhz_least", g->sm_mhz_min);
-    cbx_json_set_double(v, "sm_mhz_most", g->sm_mhz_max);
-    cbx_json_set_double(v, "memory_mhz", g->memory_mhz);
-    cbx_json_set_double(v, "temperature_c", g->temperature_c);
-    cbx_json_set_double(v, "power_w", g->power_w);
-    cbx_json_set_double(v, "power_limit_w", g->power_limit_w);
+    cbx_json_put(v, J_INT("looks", g->looks), J_GIVEN("why", g->unwatched[0] ? g->unwatched : NULL),
+                 J_NUMBER("sm_mhz_least", g->sm_mhz_min), J_NUMBER("sm_mhz_most", g->sm_mhz_max),
+                 J_NUMBER("memory_mhz", g->memory_mhz), J_NUMBER("temperature_c", g->temperature_c),
+                 J_NUMBER("power_w", g->power_w), J_NUMBER("power_limit_w", g->power_limit_w));
     cbx_json *reasons = cbx_json_set_array(v, "throttle");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
         if (g->throttle & bit) cbx_json_push_string(reasons, words);
@@ -156,26 +148,23 @@ static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
 
 cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
 {
-    cbx_json *v = cbx_json_new_object(), *list, *one, *roofs, *rates, *levels;
+    cbx_json *v = cbx_json_object(J_TEXT("name", g->name), J_INT("index", g->index),
+                                  J_NUMBER("compute_capability", g->capability_major + g->capability_minor / 10.0),
+                                  J_INT("multiprocessors", g->multiprocessors), J_INT("memory_bytes", g->memory_bytes));
+    cbx_json *list, *one, *roofs, *rates, *levels;
     char name[64];
 
-    cbx_json_set_string(v, "name", g->name);
-    cbx_json_set_int(v, "index", g->index);
-    cbx_json_set_double(v, "compute_capability", g->capability_major + g->capability_minor / 10.0);
-    cbx_json_set_int(v, "multiprocessors", g->multiprocessors);
-    cbx_json_set_int(v, "memory_bytes", (int64_t)g->memory_bytes);
     list = cbx_json_set_array(v, "rates");
     for (cbx_cuda_rate r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
         one = cbx_json_push_object(list);
         put_figure(one, &g->rate[r], "flop_per_s");
-        cbx_json_set_string(one, "type", cbx_cuda_rate_type(r));
-        cbx_json_set_string(one, "unit", cbx_cuda_rate_unit(r));
+        cbx_json_put(one, J_TEXT("type", cbx_cuda_rate_type(r)), J_TEXT("unit", cbx_cuda_rate_unit(r)));
     }
     list = cbx_json_set_array(v, "levels");
     for (int l = 0; l < CBX_GPU_LEVELS; l++) {
         one = cbx_json_push_object(list);
-        cbx_json_set_string(one, "name", level_names[l]);
-        cbx_json_set_int(one, "bytes", l == CBX_GPU_L2 ? (int64_t)g->l2_bytes : (int64_t)g->memory_bytes);
+        cbx_json_put(one, J_TEXT("name", level_names[l]),
+                     J_INT("bytes", l == CBX_GPU_L2 ? g->l2_bytes : g->memory_bytes));
         for (cbx_cuda_traffic k = 0; k < CBX_CUDA_TRAFFICS; k++)
             put_figure(cbx_json_set_object(one, cbx_cuda_traffic_name(k)), &g->traffic[l][k], "bytes_per_s");
     }

@@ -126,18 +126,14 @@ cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err)
     return cbx_fail(err, CBX_ENOENT, "no data sheet for '%s': measure its roofs instead", name);
 }
 
-/* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
-static double vector_bytes(const cbx_machine *m)
-{
-    if (cbx_machine_has(m, "avx512f")) return 64;
-    if (cbx_machine_has(m, "avx2") && cbx_machine_has(m, "fma")) return 32;
-    if (cbx_machine_has(m, "asimd")) return 16;
-    return 8;
-}
-
 cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardware *out, cbx_err *err)
 {
-    double bytes = vector_bytes(m), per_byte;
+    /* of a vector of the widest instructions with multiply-add; 8: none */
+    const double bytes = cbx_machine_has(m, "avx512f")                             ? 64
+                         : cbx_machine_has(m, "avx2") && cbx_machine_has(m, "fma") ? 32
+                         : cbx_machine_has(m, "asimd")                             ? 16
+                                                                                   : 8;
+    double per_byte;
 
     if (!(clock_hz > 0) || m->cores < 1)
         return cbx_fail(err, CBX_EINVAL, "clock_hz is %g and cores are %d: both must be more than 0", clock_hz,

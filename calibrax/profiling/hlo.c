@@ -184,32 +184,24 @@ static void conclude(reader *d)
     advise(r, r->custom_calls > 0, "library calls: XLA does not count their operations");
 }
 
-static cbx_status read_all(reader *d, span text, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    while (!st && text.n) {
-        const char *end = memchr(text.s, '\n', text.n);
-        size_t n = end ? (size_t)(end - text.s) : text.n;
-        st = take_line(d, (span){ text.s, n }, err);
-        n += end != NULL;
-        text = (span){ text.s + n, text.n - n };
-    }
-    if (!st && !d->module)
-        st = cbx_fail(err, CBX_EFORMAT,
-                      "'%s' is not HLO: it has no line 'HloModule NAME'; give the text of a compiled module", d->what);
-    if (!st && d->inside)
-        st = cbx_fail(err, CBX_EFORMAT, "'%s' ends inside a computation, after line %zu", d->what, d->line);
-    if (!st && !d->r->instructions) st = cbx_fail(err, CBX_EFORMAT, "'%s' has no instruction", d->what);
-    return st;
-}
-
 cbx_status cbx_hlo_read(cbx_ctx *ctx, const char *text, size_t len, const char *what, cbx_hlo_report *out, cbx_err *err)
 {
     cbx_hlo_report r = { 0 };
     reader d = { .al = cbx_ctx_allocator(ctx), .r = &r, .what = what };
-    cbx_status st = read_all(&d, (span){ text, len }, err);
+    const char *end = text + len;
+    cbx_status st = CBX_OK;
 
+    while (!st && text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text)), *stop = newline ? newline : end;
+        st = take_line(&d, (span){ text, (size_t)(stop - text) }, err);
+        text = newline ? newline + 1 : end;
+    }
+    if (!st && !d.module)
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'%s' is not HLO: it has no line 'HloModule NAME'; give the text of a compiled module", what);
+    if (!st && d.inside)
+        st = cbx_fail(err, CBX_EFORMAT, "'%s' ends inside a computation, after line %zu", what, d.line);
+    if (!st && !r.instructions) st = cbx_fail(err, CBX_EFORMAT, "'%s' has no instruction", what);
     if (!st) conclude(&d);
     cbx_list_clear(d.al, &d.list);
     cbx_list_clear(d.al, &d.calls);

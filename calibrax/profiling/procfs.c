@@ -28,9 +28,8 @@ static const char *find_line(const char *text, const char *key)
     return NULL;
 }
 
-/* The text after the key and one more character, in the first line that begins with them; NULL: no
- * such line. */
-static const char *find_member(const char *text, const char *key, char follows)
+/* The number after a key and one more character, in the first line that begins with them. */
+static bool read_member(const char *text, const char *key, char follows, uint64_t *value)
 {
     size_t n = strlen(key);
     const char *line = find_line(text, key);
@@ -38,25 +37,26 @@ static const char *find_member(const char *text, const char *key, char follows)
         line = strchr(line, '\n');
         line = line ? find_line(line + 1, key) : NULL;
     }
-    return line ? line + n + 1 : NULL;
+    char *end = NULL;
+    unsigned long long v = line ? strtoull(line + n + 1, &end, 10) : 0;
+    if (!line || end == line + n + 1) return false;
+    *value = v;
+    return true;
 }
 
 bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes)
 {
-    const char *at = find_member(text, key, ':');
-    unsigned long long kib;
-    if (!at || sscanf(at, " %llu kB", &kib) != 1) return false;
-    *bytes = kib * 1024;
-    return true;
+    uint64_t kib = 0;
+    bool found = read_member(text, key, ':', &kib);
+    if (found) *bytes = kib * 1024;
+    return found;
 }
 
-bool cbx__proc_field(const char *text, const char *key, uint64_t *value)
+bool cbx__proc_field(const char *text, const char *key, uint64_t *value) { return read_member(text, key, ':', value); }
+
+bool cbx__proc_counter(const char *text, const char *key, uint64_t *value)
 {
-    const char *at = find_member(text, key, ':');
-    unsigned long long v;
-    if (!at || sscanf(at, "%llu", &v) != 1) return false;
-    *value = v;
-    return true;
+    return read_member(text, key, ' ', value);
 }
 
 bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
@@ -98,16 +98,6 @@ bool cbx__proc_steal(const char *text, uint64_t *ticks)
     unsigned long long steal;
     if (!line || sscanf(line + 4, " %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1) return false;
     *ticks = steal;
-    return true;
-}
-
-bool cbx__proc_counter(const char *text, const char *key, uint64_t *value)
-{
-    const char *at = find_member(text, key, ' ');
-    char *end;
-    unsigned long long v = at ? strtoull(at, &end, 10) : 0;
-    if (!at || end == at) return false;
-    *value = v;
     return true;
 }
 
@@ -198,25 +188,20 @@ static DIR *open_tasks(pid_t pid)
     return opendir(path);
 }
 
-/* /proc/PID/task/TID/children, a list of numbers of any length. */
-static size_t add_children(pid_t pid, pid_t task, pid_t *out, size_t n, size_t max)
-{
-    char path[96];
-    int child;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)task);
-    FILE *f = fopen(path, "re");
-    while (f && n < max && fscanf(f, "%d", &child) == 1) out[n++] = child;
-    if (f) fclose(f);
-    return n;
-}
-
 size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max)
 {
     size_t n = 0;
     for (size_t at = 0; at <= n; at++) {
         pid_t of = at ? out[at - 1] : pid;
         DIR *d = open_tasks(of);
-        for (pid_t task; (task = cbx__proc_next(d));) n = add_children(of, task, out, n, max);
+        for (pid_t task; (task = cbx__proc_next(d));) {
+            char path[96]; /* a list of numbers of any length */
+            int child;
+            snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of, (int)task);
+            FILE *f = fopen(path, "re");
+            while (f && n < max && fscanf(f, "%d", &child) == 1) out[n++] = child;
+            if (f) fclose(f);
+        }
     }
     return n;
 }
@@ -365,24 +350,20 @@ bool cbx__proc_settle(pid_t pid, uint64_t max_ns)
     return true;
 }
 
-static int stray_of_task(pid_t pid, pid_t task, const int *cores, size_t ncores)
+int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
 {
     static const char key[] = "Cpus_allowed_list:";
     char text[FILE_MAX], name[64];
-    snprintf(name, sizeof name, "task/%d/status", (int)task);
-    if (!read_of(pid, name, text, sizeof text)) return -1;
-    const char *line = find_line(text, key);
-    if (!line) return -1;
-    line += sizeof key - 1;
-    return cbx__proc_cpu_outside(line + strspn(line, " \t"), cores, ncores);
-}
-
-int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
-{
     int stray = -1;
     DIR *d = open_tasks(pid);
-    for (pid_t task; (task = cbx__proc_next(d));)
-        if (stray < 0) stray = stray_of_task(pid, task, cores, ncores);
+    for (pid_t task; (task = cbx__proc_next(d));) {
+        snprintf(name, sizeof name, "task/%d/status", (int)task);
+        if (stray >= 0 || !read_of(pid, name, text, sizeof text)) continue;
+        const char *line = find_line(text, key);
+        if (!line) continue;
+        line += sizeof key - 1;
+        stray = cbx__proc_cpu_outside(line + strspn(line, " \t"), cores, ncores);
+    }
     return stray;
 }
 

@@ -107,27 +107,11 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
     return st;
 }
 
-static cbx_status run_all(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_profile_run *runs, cbx_err *err)
-{
-    cbx_profile_run ignored;
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; i < o->warmup + o->runs && !st; i++) {
-        bool counts = i >= o->warmup;
-        if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "stopped after %zu runs", i);
-        st = run_once(ctx, o, counts ? o->trace : NULL, counts ? &runs[i - o->warmup] : &ignored, err);
-        if (!st && counts && o->energy) cbx_energy_meter_see(o->energy);
-    }
-    if (st == CBX_ECHILD && o->stop && *o->stop)
-        st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->argv[0]);
-    return st;
-}
-
 cbx_status cbx_profile_command(cbx_ctx *ctx, const cbx_profile_opts *opts, cbx_profile *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    cbx_profile_run *runs;
+    cbx_profile_run *runs, ignored;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_profile_opts", err);
 
     if (o.interval_s == 0) o.interval_s = 0.01;
@@ -138,7 +122,16 @@ cbx_status cbx_profile_command(cbx_ctx *ctx, const cbx_profile_opts *opts, cbx_p
     runs = cbx_mem_calloc(al, o.runs, sizeof *runs);
     if (!runs) return cbx_fail_nomem(err, "the runs of a command");
     if (o.trace) cbx_timeline_name(o.trace, &(cbx_timeline_at){ 0, 1, 0 }, "runs", false);
-    st = run_all(ctx, &o, runs, err);
+    for (size_t i = 0; i < o.warmup + o.runs && !st; i++) {
+        bool counts = i >= o.warmup;
+        if (o.stop && *o.stop)
+            st = cbx_fail(err, CBX_EINTERRUPTED, "stopped after %zu runs", i);
+        else
+            st = run_once(ctx, &o, counts ? o.trace : NULL, counts ? &runs[i - o.warmup] : &ignored, err);
+        if (!st && counts && o.energy) cbx_energy_meter_see(o.energy);
+    }
+    if (st == CBX_ECHILD && o.stop && *o.stop)
+        st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o.argv[0]);
     return CBX_FINISH(st, (*out = (cbx_profile){ runs, o.runs, *al }), cbx_mem_free(al, runs, o.runs * sizeof *runs));
 }
 

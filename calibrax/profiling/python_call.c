@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/options.h"
@@ -101,47 +101,41 @@ cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, 
 static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *path, cbx_python_call *c,
                               cbx_err *err)
 {
-    int status = c->process.runs[0].exit_status;
-    char *text = NULL;
-    size_t len = 0;
-    bool written = access(path, F_OK) == 0;
-    cbx_status st = written ? cbx_file_read(ctx, path, MAX_ANSWER, &text, &len, err) : CBX_OK;
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
+    cbx_status st = access(path, F_OK) == 0 ? cbx__file_text(ctx, path, MAX_ANSWER, &text, err) : CBX_OK;
 
     if (st) return st;
-    if (o->stop && *o->stop)
-        st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->function);
-    else if (!len)
-        st = cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and without an answer",
-                      o->function, status);
-    else
-        st = cbx__python_answer_read(ctx, o, text, len, c, err);
-    if (written) cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->function);
+    if (!text.len)
+        return cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and without an answer",
+                        o->function, c->process.runs[0].exit_status);
+    return cbx__python_answer_read(ctx, o, text.data, text.len, c, err);
 }
 
 cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opts, cbx_python_call *out, cbx_err *err)
 {
     cbx_python_call c = { .timing = { .al = *cbx_ctx_allocator(ctx) } };
-    cbx_arena arena;
-    char folder[CBX__TEMPORARY_SIZE], path[CBX__TEMPORARY_SIZE + 16];
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    char folder[CBX__TEMPORARY_SIZE], path[CBX__TEMPORARY_SIZE + 16], warmup[32], samples[32], sample_s[32];
     const char *script;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
+    cbx_profile_opts p = CBX_PROFILE_OPTS_INIT;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_python_call_opts", err);
+
     if (!st && (!o.module || !*o.module)) st = cbx_fail(err, CBX_EINVAL, "'module' must name a Python module");
     if (!st && (!o.function || !*o.function))
         st = cbx_fail(err, CBX_EINVAL, "'function' must name a function of '%s'", o.module);
     if (!st) st = cbx_check_range("samples", (double)o.samples, 1, 1 << 20, err);
     if (!st) st = cbx_check_range("sample_s", o.sample_s, 0, 3600, err);
     if (!st) st = cbx_check_level("level", o.level, err);
-
-    if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx__tool_find(CBX__TOOL_PYTHON_CALL, &arena, &script, err);
+    if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_CALL, &arena, &script, err);
     if (!st) st = cbx__temporary_make("call", folder, err);
-    if (!st) {
-        snprintf(path, sizeof path, "%s/answer.json", folder);
-        char warmup[32], samples[32], sample_s[32];
-        const char *argv[] = { o.python ? o.python : "python3",
+    if (st) return st;
+    snprintf(path, sizeof path, "%s/answer.json", folder);
+    snprintf(warmup, sizeof warmup, "%llu", (unsigned long long)o.warmup);
+    snprintf(samples, sizeof samples, "%zu", o.samples);
+    snprintf(sample_s, sizeof sample_s, "%.9g", o.sample_s);
+    p.argv = (const char *[]){ o.python ? o.python : "python3",
                                script,
                                path,
                                o.module,
@@ -151,24 +145,17 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
                                sample_s,
                                o.flops ? "1" : "0",
                                NULL };
-        cbx_profile_opts p = CBX_PROFILE_OPTS_INIT;
-        snprintf(warmup, sizeof warmup, "%llu", (unsigned long long)o.warmup);
-        snprintf(samples, sizeof samples, "%zu", o.samples);
-        snprintf(sample_s, sizeof sample_s, "%.9g", o.sample_s);
-        p.argv = argv;
-        p.warmup = 0;
-        p.runs = 1;
-        p.ignore_failure = true; /* the answer has the failure */
-        p.show_output = o.show_output;
-        p.gpu = o.gpu;
-        p.energy = o.energy;
-        p.trace = o.trace;
-        p.stop = o.stop;
-        st = cbx_profile_command(ctx, &p, &c.process, err);
-        if (!st) st = read_answer(ctx, &o, path, &c, err);
-        cbx__temporary_remove(folder);
-    }
-    cbx_arena_clear(&arena);
+    p.warmup = 0;
+    p.runs = 1;
+    p.ignore_failure = true; /* the answer has the failure */
+    p.show_output = o.show_output;
+    p.gpu = o.gpu;
+    p.energy = o.energy;
+    p.trace = o.trace;
+    p.stop = o.stop;
+    st = cbx_profile_command(ctx, &p, &c.process, err);
+    if (!st) st = read_answer(ctx, &o, path, &c, err);
+    cbx__temporary_remove(folder);
     return CBX_FINISH(st, *out = c, cbx_python_call_clear(&c));
 }
 

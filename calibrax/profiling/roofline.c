@@ -34,14 +34,13 @@ cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cb
     if (!strcmp(type, "float64") || !strcmp(type, "float32"))
         return cbx_roofs_of_probe(p, type[5] == '6', cores, out, err);
     /* The best of the units for a narrow type; 0 and a reason: none. */
-    double best = 0;
+    double rate = 0;
     const char *why = NULL;
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         if (strcmp(cbx_narrow_type((cbx_narrow)n), type) != 0) continue;
-        best = fmax(best, p->narrow[n].ops_per_s);
+        rate = fmax(rate, p->narrow[n].ops_per_s);
         if (!why) why = p->narrow[n].why; /* of vectors, which come first */
     }
-    double rate = best;
     if (!why)
         return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': use float64, float32, float16, bfloat16 or int8", type);
     if (!(rate > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, *why ? why : "not measured");
@@ -60,13 +59,6 @@ cbx_status cbx_roofs_of_hardware(const cbx_hardware *h, cbx_rate rate, cbx_roofs
     return CBX_OK;
 }
 
-static const cbx_roof_level *level_of(const cbx_roofs *r, double working_set)
-{
-    size_t i = 0;
-    while (i + 1 < r->nlevels && r->level[i].bytes < working_set) i++;
-    return &r->level[i];
-}
-
 static bool is_amount(double v) { return isfinite(v) && v >= 0; }
 
 cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes, double seconds,
@@ -80,7 +72,8 @@ cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes,
                         flop, bytes, working_set_bytes);
     if (!(seconds > 0) || !isfinite(seconds))
         return cbx_fail(err, CBX_EDOM, "seconds is %g: must be more than 0", seconds);
-    r.level = level_of(roofs, working_set_bytes);
+    r.level = roofs->level;
+    while (r.level + 1 < roofs->level + roofs->nlevels && r.level->bytes < working_set_bytes) r.level++;
     r.intensity = bytes > 0 ? flop / bytes : INFINITY;
     r.ridge = roofs->flop_per_s / r.level->bytes_per_s;
     r.bound = r.intensity < r.ridge ? CBX_BOUND_MEMORY : CBX_BOUND_COMPUTE;

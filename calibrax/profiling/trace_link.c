@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 
 typedef bool (*begin_fn)(const unsigned char *head, size_t n);
 
@@ -101,37 +103,25 @@ static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx
     return CBX_OK;
 }
 
-/* The newest session: names are times, so the last of them. */
-static cbx_status find_session(cbx_ctx *ctx, cbx_trace_link *l, cbx_err *err)
-{
-    const char *profiles = cbx_path_join(&l->arena, l->folder, "plugins/profile"), *const * names;
-    size_t n = 0;
-
-    if (!profiles) return cbx_fail_nomem(err, "a trace's reference");
-    if (!cbx_path_exists(profiles)) return CBX_OK;
-    cbx_status st = cbx_dir_list(ctx, profiles, NULL, &l->arena, &names, &n, err);
-    if (st || !n) return st;
-    l->session = cbx_path_join(&l->arena, "plugins/profile", names[n - 1]);
-    return l->session ? CBX_OK : cbx_fail_nomem(err, "a trace's reference");
-}
-
 cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out, cbx_err *err)
 {
     cbx_trace_link l = { 0 };
+    const char *profiles, *const *names;
+    size_t n = 0;
 
     cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
     l.folder = cbx_arena_strdup(&l.arena, folder);
-    cbx_status st = l.folder ? gather(ctx, &l, "", err) : cbx_fail_nomem(err, "a trace's reference");
-    if (!st) st = find_session(ctx, &l, err);
+    profiles = l.folder ? cbx_path_join(&l.arena, l.folder, "plugins/profile") : NULL;
+    cbx_status st = profiles ? gather(ctx, &l, "", err) : cbx_fail_nomem(err, "a trace's reference");
+    if (!st && cbx_path_exists(profiles)) st = cbx_dir_list(ctx, profiles, NULL, &l.arena, &names, &n, err);
+    /* the newest session: names are times, so the last of them */
+    if (!st && n && !(l.session = cbx_path_join(&l.arena, "plugins/profile", names[n - 1])))
+        st = cbx_fail_nomem(err, "a trace's reference");
     if (!st && l.session) st = gather(ctx, &l, l.session, err);
     if (!st && !l.nfiles)
         st = cbx_fail(err, CBX_ENOENT, "no trace in '%s': no file is named *.xplane.pb, *.trace.json or *.pftrace",
                       folder);
-    if (!st)
-        *out = l;
-    else
-        cbx_arena_clear(&l.arena);
-    return st;
+    return CBX_FINISH(st, *out = l, cbx_arena_clear(&l.arena));
 }
 
 void cbx_trace_link_clear(cbx_trace_link *link)
@@ -146,19 +136,14 @@ void cbx_trace_link_clear(cbx_trace_link *link)
 
 cbx_json *cbx_trace_link_json(const cbx_trace_link *link, const char *run_id)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
+    cbx_json *o = cbx_json_object(J_TEXT("trace_dir", link->folder), J_GIVEN("run_id", run_id),
+                                  J_GIVEN("session", link->session));
+    cbx_json *list = cbx_json_set_array(o, "files");
 
-    cbx_json_set_string(o, "trace_dir", link->folder);
-    if (run_id) cbx_json_set_string(o, "run_id", run_id);
-    if (link->session) cbx_json_set_string(o, "session", link->session);
-    list = cbx_json_set_array(o, "files");
     for (size_t i = 0; i < link->nfiles; i++) {
         const cbx_trace_file *f = &link->files[i];
-        cbx_json *file = cbx_json_push_object(list);
-        cbx_json_set_string(file, "file", f->path);
-        cbx_json_set_string(file, "format", f->format);
-        cbx_json_set_int(file, "bytes", (int64_t)f->bytes);
-        cbx_json_set_string(file, "hash", f->hash);
+        cbx_json_push(list, cbx_json_object(J_TEXT("file", f->path), J_TEXT("format", f->format),
+                                            J_INT("bytes", f->bytes), J_TEXT("hash", f->hash)));
     }
     return cbx_json_finish(o);
 }
@@ -180,16 +165,14 @@ cbx_status cbx_trace_link_check(cbx_ctx *ctx, const cbx_json *reference, cbx_err
 {
     const char *folder = cbx_json_get_string(reference, "trace_dir", NULL);
     const cbx_json *files = cbx_json_get(reference, "files");
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st = CBX_OK;
 
     if (!folder) return cbx_fail(err, CBX_EFORMAT, "a reference to a trace without its 'trace_dir'");
     if (!cbx_path_exists(folder)) return cbx_fail(err, CBX_ENOENT, "the trace's folder '%s' no longer exists", folder);
     if (files && cbx_json_typeof(files) != CBX_JSON_ARRAY)
         return cbx_fail(err, CBX_EFORMAT, "the files of the trace in '%s' must be a list", folder);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; files && !st && i < cbx_json_length(files); i++)
         st = check_file(ctx, &arena, folder, cbx_json_at(files, i), err);
-    cbx_arena_clear(&arena);
     return st;
 }

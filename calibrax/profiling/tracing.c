@@ -137,31 +137,38 @@ static track *need_track(cbx_timeline *t, const cbx_timeline_at *a)
     track *found = find_track(t, a);
 
     if (found) return found;
-    if (t->tracks.n == CBX_TIMELINE_MAX_TRACKS) {
+    if (t->tracks.n == CBX_TIMELINE_MAX_TRACKS)
         note_fault(t, CBX_EOVERFLOW, "there are too many tracks with spans", a);
-        return NULL;
-    }
-    if (!cbx_list_push(&t->al, &t->tracks, (track){ .process = a->process, .track = a->track })) {
+    else if (cbx_list_push(&t->al, &t->tracks, (track){ .process = a->process, .track = a->track }))
+        return &t->tracks.items[t->tracks.n - 1];
+    else
         note_fault(t, CBX_ENOMEM, "out of memory", a);
-        return NULL;
+    return NULL;
+}
+
+static void put_event(cbx_timeline *t, char phase, const char *name, const char *category, const cbx_timeline_at *at,
+                      uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
+{
+    if (!t) return;
+    cbx_timeline_at a = place(at);
+    pthread_mutex_lock(&t->lock);
+    track *on = phase == 'B' ? need_track(t, &a) : NULL;
+    if (on && on->depth < MAX_DEPTH) on->began[on->depth] = a.time_ns;
+    if (on) on->depth++;
+    if (on || phase != 'B') {
+        open_event(t, phase, &a, name, category);
+        if (phase == 'X') put_us(&t->events, "dur", duration_ns);
+        if (phase == 'X' && a.time_ns + duration_ns > t->last_ns) t->last_ns = a.time_ns + duration_ns;
+        if (phase == 'i') cbx_text_puts(&t->events, ",\"s\":\"t\"");
+        close_event(t, args, nargs);
     }
-    return &t->tracks.items[t->tracks.n - 1];
+    pthread_mutex_unlock(&t->lock);
 }
 
 void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
                         const cbx_timeline_arg *args, size_t nargs)
 {
-    if (!t) return;
-    cbx_timeline_at a = place(at);
-    pthread_mutex_lock(&t->lock);
-    track *on = need_track(t, &a);
-    if (on) {
-        if (on->depth < MAX_DEPTH) on->began[on->depth] = a.time_ns;
-        on->depth++;
-        open_event(t, 'B', &a, name ? name : "", category ? category : "");
-        close_event(t, args, nargs);
-    }
-    pthread_mutex_unlock(&t->lock);
+    put_event(t, 'B', name ? name : "", category ? category : "", at, 0, args, nargs);
 }
 
 void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
@@ -179,20 +186,6 @@ void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
         open_event(t, 'E', &a, NULL, NULL);
         close_event(t, NULL, 0);
     }
-    pthread_mutex_unlock(&t->lock);
-}
-
-static void put_event(cbx_timeline *t, char phase, const char *name, const char *category, const cbx_timeline_at *at,
-                      uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
-{
-    if (!t) return;
-    cbx_timeline_at a = place(at);
-    pthread_mutex_lock(&t->lock);
-    open_event(t, phase, &a, name, category);
-    if (phase == 'X') put_us(&t->events, "dur", duration_ns);
-    if (phase == 'X' && a.time_ns + duration_ns > t->last_ns) t->last_ns = a.time_ns + duration_ns;
-    if (phase == 'i') cbx_text_puts(&t->events, ",\"s\":\"t\"");
-    close_event(t, args, nargs);
     pthread_mutex_unlock(&t->lock);
 }
 

@@ -6,6 +6,7 @@
 
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 
 typedef enum check_kind { ACCURACY, CONVERGENCE, VIOLATION } check_kind;
 
@@ -142,25 +143,18 @@ size_t cbx_validation_failures(const cbx_validation *v) { return v->failures; }
 static cbx_json *check_json(const check *c)
 {
     if (c->kind == VIOLATION) return cbx_json_new_string(c->name);
-    cbx_json *o = cbx_json_new_object();
-    cbx_json_set_string(o, "name", c->name);
-    cbx_json_set_bool(o, "passed", c->passed);
+    cbx_json *o = cbx_json_object(J_TEXT("name", c->name), J_BOOL("passed", c->passed));
     if (c->kind == ACCURACY) {
-        cbx_json_set_string(o, "outcome", cbx_accuracy_outcome_name(c->accuracy.outcome));
-        cbx_json_set_string(o, "unit", c->unit);
-        cbx_json_set_double(o, "achieved", c->accuracy.achieved);
-        cbx_json_set_double(o, "target", c->accuracy.target);
-        cbx_json_set_double(o, "margin", c->accuracy.margin);
+        const cbx_accuracy_result *r = &c->accuracy;
+        cbx_json_put(o, J_TEXT("outcome", cbx_accuracy_outcome_name(r->outcome)), J_TEXT("unit", c->unit),
+                     J_NUMBER("achieved", r->achieved), J_NUMBER("target", r->target), J_NUMBER("margin", r->margin));
     } else {
-        const converged *v = c->convergence;
-        cbx_json_set_string(o, "outcome", cbx_tolerance_outcome_name(v->tolerance.outcome));
-        cbx_json_set_string(o, "series", cbx_convergence_outcome_name(v->series.outcome));
-        cbx_json_set_double(o, "tolerance", v->tolerance.tolerance);
-        cbx_json_set_int(o, "iteration", (int64_t)v->tolerance.iteration);
-        cbx_json_set_int(o, "crossed", (int64_t)v->tolerance.crossed);
-        cbx_json_set_int(o, "iterations", (int64_t)v->series.iterations);
-        cbx_json_set_double(o, "rate", v->series.rate);
-        cbx_json_set_double(o, "rate_error", v->series.rate_error);
+        const cbx_tolerance_result *t = &c->convergence->tolerance;
+        const cbx_convergence_result *r = &c->convergence->series;
+        cbx_json_put(o, J_TEXT("outcome", cbx_tolerance_outcome_name(t->outcome)),
+                     J_TEXT("series", cbx_convergence_outcome_name(r->outcome)), J_NUMBER("tolerance", t->tolerance),
+                     J_INT("iteration", t->iteration), J_INT("crossed", t->crossed), J_INT("iterations", r->iterations),
+                     J_NUMBER("rate", r->rate), J_NUMBER("rate_error", r->rate_error));
     }
     return cbx_json_finish(o);
 }
@@ -189,13 +183,9 @@ cbx_status cbx_validation_each(const cbx_validation *v, cbx_validation_fn fn, vo
 
 cbx_json *cbx_validation_json(const cbx_validation *v)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_document("calibrax-validation", J_TEXT("name", v->name), J_TEXT("reference", v->reference),
+                                    J_BOOL("passed", cbx_validation_passed(v)));
 
-    cbx_json_set_string(o, "schema", "calibrax-validation");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "name", v->name);
-    cbx_json_set_string(o, "reference", v->reference);
-    cbx_json_set_bool(o, "passed", cbx_validation_passed(v));
     for (size_t i = 0; i < CBX_LEN(lists); i++) {
         cbx_json *list = cbx_json_set_array(o, lists[i].name);
         for (size_t k = 0; k < v->checks.n; k++)
