@@ -212,9 +212,10 @@ static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
         cbx_fori_loop(ctx, 0, (int64_t)n, &step, 1, &d, &out);
         return out;
     }
-    out = cbx_copy(ctx, d);
-    if (!cbx_ctx_pending(ctx, NULL)) all_paths(cbx_array_data_mut(out), n);
-    return out;
+    double *lengths = cbx__host_copy(ctx, d);
+    if (!lengths) return out;
+    all_paths(lengths, n);
+    return cbx_asarray(ctx, &(cbx_array_desc){ CBX_F64, 2, { n, n } }, lengths);
 }
 
 #define GRAPH .domain = "graph", .low = 0, .high = INFINITY
