@@ -247,27 +247,24 @@ static cbx_array *legal_items(cbx_ctx *ctx, const cbx_array *x, legality *g)
     return (cbx_array *)x;
 }
 
-static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p, legality *g)
-{
-    const cbx_metric_function *m = b->metric;
-    cbx_array *result;
-
-    if (b->partial) return partial(ctx, &p->call);
-    if (m->whole) return m->whole(ctx, &p->call);
-    if (m->parts) return m->finish(ctx, &p->call, m->parts(ctx, &p->call));
-    result = reduce_items(ctx, b, &p->call, legal_items(ctx, m->items(ctx, &p->call), g));
-    return m->finish ? m->finish(ctx, &p->call, result) : result;
-}
-
 cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
 {
+    const cbx_metric_function *m = b->metric;
     legality g = { 0 };
     cbx__prepared p;
     cbx_array *result;
 
     cbx__metric_prepare(ctx, b, given, &p);
     if (!b->checked) g = legality_of(ctx, b, given, &p);
-    result = run(ctx, b, &p, &g);
+    if (b->partial)
+        result = partial(ctx, &p.call);
+    else if (m->whole)
+        result = m->whole(ctx, &p.call);
+    else if (m->parts)
+        result = m->finish(ctx, &p.call, m->parts(ctx, &p.call));
+    else
+        result = reduce_items(ctx, b, &p.call, legal_items(ctx, m->items(ctx, &p.call), &g));
+    if (m->items && m->finish && !b->partial) result = m->finish(ctx, &p.call, result);
     if (!g.all) return result;
     if (cbx_array_dtype(result) == CBX_I64)
         return cbx_where(ctx, g.all, result, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)));
@@ -286,17 +283,6 @@ cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const
 }
 
 /* ---- checks ---- */
-
-/* All arrays of a call: operands, mask, weights. */
-static size_t gather(const cbx__bound *b, cbx_array *const *in, const cbx_metric_options *o, cbx_array **all)
-{
-    size_t n = b->nin;
-
-    memcpy(all, in, n * sizeof *in);
-    if (b->has_mask) all[n++] = (cbx_array *)o->mask;
-    if (b->has_weights) all[n++] = (cbx_array *)o->weights;
-    return n;
-}
 
 static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
 {
@@ -365,14 +351,6 @@ static bool has_features(const cbx_metric_function *m, size_t i)
            (kind == CBX_OPERAND_BATCH || kind == CBX_OPERAND_FEATURES || kind == CBX_OPERAND_TOKEN_VECTORS);
 }
 
-/* The value of a parameter that is a flag, of options that are not checked yet. */
-static bool is_asked(const cbx_metric_function *m, const cbx_metric_options *o, const char *name)
-{
-    for (size_t i = 0; o->parameters && i < cbx_metric_parameters(m); i++)
-        if (strcmp(m->parameters[i].name, name) == 0) return o->parameters[i] == 1;
-    return false;
-}
-
 /*
  * Operands as the function of the options maps them, one array of each; those with several are left
  * to the metric.
@@ -380,10 +358,14 @@ static bool is_asked(const cbx_metric_function *m, const cbx_metric_options *o, 
 static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                           const cbx_metric_options *o, cbx_array **out)
 {
+    bool through = false; /* go derivatives; options are not checked yet */
+
+    for (size_t i = 0; o->parameters && i < cbx_metric_parameters(m); i++)
+        through |= strcmp(m->parameters[i].name, "gradient") == 0 && o->parameters[i] == 1;
     for (size_t i = 0; i < nin; i++) {
         cbx_array *x = in[i];
         if (x && has_features(m, i) && cbx_fn_call(ctx, o->function, 1, &in[i], 1, &x)) x = cbx__array_failed();
-        out[i] = x && x != in[i] && !is_asked(m, o, "gradient") ? cbx_stop_gradient(ctx, x) : x;
+        out[i] = x && x != in[i] && !through ? cbx_stop_gradient(ctx, x) : x;
     }
 }
 
@@ -400,15 +382,6 @@ static cbx_array *labels_of_scores(cbx_ctx *ctx, const cbx_metric_function *m, c
     return cbx_where(ctx, none, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)), places);
 }
 
-/* Operands whose values are read in C, as arrays of the CPU. */
-static void bring_to_host(cbx_ctx *ctx, size_t nin, cbx_array *const *in, cbx_array **out)
-{
-    const cbx_device_id cpu = { .kind = CBX_DEVICE_CPU };
-
-    for (size_t i = 0; i < nin; i++)
-        out[i] = in[i] && cbx_array_device(in[i]).kind != CBX_DEVICE_CPU ? cbx_to_device(ctx, in[i], cpu) : in[i];
-}
-
 /* What can be checked without values. */
 static bool check_form(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out)
@@ -418,8 +391,10 @@ static bool check_form(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
     cbx_metric_options given;
 
     if (cbx_ctx_pending(ctx, NULL)) return false;
-    if (m->flags & CBX_METRIC_DATA_SHAPED && nin <= CBX_METRIC_MAX_OPERANDS) {
-        bring_to_host(ctx, nin, in, host);
+    if (m->flags & CBX_METRIC_DATA_SHAPED && nin <= CBX_METRIC_MAX_OPERANDS) { /* values are read in C */
+        const cbx_device_id cpu = { .kind = CBX_DEVICE_CPU };
+        for (size_t i = 0; i < nin; i++)
+            host[i] = in[i] && cbx_array_device(in[i]).kind != CBX_DEVICE_CPU ? cbx_to_device(ctx, in[i], cpu) : in[i];
         in = host;
     }
     if (m->flags & CBX_METRIC_SCORES && nin >= 2 && nin <= CBX_METRIC_MAX_OPERANDS && in[0] && in[1] &&
@@ -441,7 +416,10 @@ static bool check_form(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
     }
     if (!cbx__metric_check_shapes(ctx, m, nin, in)) return false;
     if (cbx__metric_bind(m, nin, options, &out->bound, &err)) return cbx__refused(ctx, err.status, "%s", err.message);
-    out->n = gather(&out->bound, in, options, out->all);
+    memcpy(out->all, in, nin * sizeof *in);
+    out->n = nin;
+    if (out->bound.has_mask) out->all[out->n++] = (cbx_array *)options->mask;
+    if (out->bound.has_weights) out->all[out->n++] = (cbx_array *)options->weights;
     out->data = out->bound.checked = have_data(ctx, out->n, out->all);
     out->nothing = false;
     return true;
@@ -476,17 +454,6 @@ static bool finds_wrong_values(const cbx__bound *b)
     return bounds;
 }
 
-/* By compiled code that reads the operands once, for their bounds and for the result; NULL: values are to be checked. */
-static cbx_array *checked_by_code(cbx_ctx *ctx, const cbx__checked *c)
-{
-    cbx__bound b = c->bound;
-    cbx_array *result;
-
-    b.checked = false;
-    result = c->data && finds_wrong_values(&b) ? cbx__metric_compiled(ctx, &b, c->n, c->all) : NULL;
-    return result && !isnan(cbx__metric_element(result, 0)) ? result : NULL;
-}
-
 cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                             const cbx_metric_options *options)
 {
@@ -496,7 +463,12 @@ cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t n
 
     if (!m) return cbx__refuse(ctx, CBX_EINVAL, "the metric is NULL");
     if (!check_form(ctx, m, nin, in, options, &c)) return cbx__array_failed();
-    if ((result = checked_by_code(ctx, &c))) return cbx__tidy(ctx, mark, result);
+    if (c.data && finds_wrong_values(&c.bound)) { /* compiled code reads the operands once */
+        cbx__bound unchecked = c.bound;
+        unchecked.checked = false;
+        result = cbx__metric_compiled(ctx, &unchecked, c.n, c.all);
+        if (result && !isnan(cbx__metric_element(result, 0))) return cbx__tidy(ctx, mark, result);
+    }
     if (!check_data(ctx, &c)) return cbx__array_failed();
     if (c.nothing)
         return cbx__refuse(ctx, CBX_EDOM, "%s: %s", m->name,

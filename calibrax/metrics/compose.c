@@ -115,24 +115,16 @@ static bool same_operands(const cbx_metric_function *a, const cbx_metric_functio
     return true;
 }
 
-static bool same_parameters(const cbx__bound *a, const cbx__bound *b)
-{
-    const size_t n = cbx_metric_parameters(a->metric);
-
-    if (n != cbx_metric_parameters(b->metric)) return false;
-    for (size_t i = 0; i < n; i++)
-        if (a->parameters[i] != b->parameters[i] ||
-            strcmp(a->metric->parameters[i].name, b->metric->parameters[i].name) != 0)
-            return false;
-    return true;
-}
-
 /* Whether states of the two keep the same. */
 static bool keep_the_same(const cbx__bound *x, const cbx__bound *y)
 {
     const cbx_metric_function *a = x->metric, *b = y->metric;
+    const size_t n = cbx_metric_parameters(a);
 
-    if (!same_operands(a, b) || !same_parameters(x, y) || x->function || y->function) return false;
+    if (!same_operands(a, b) || n != cbx_metric_parameters(b) || x->function || y->function) return false;
+    for (size_t i = 0; i < n; i++)
+        if (x->parameters[i] != y->parameters[i] || strcmp(a->parameters[i].name, b->parameters[i].name) != 0)
+            return false;
     if (a->whole) return b->whole != NULL;
     return a->parts && a->parts == b->parts && a->merge == b->merge && a->user == b->user;
 }

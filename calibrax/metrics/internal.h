@@ -64,6 +64,10 @@ typedef struct cbx__metric_table {
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 #undef CBX__METRIC_DECLARE
 
+/* What most rows begin with. */
+#define CBX__ROW(domain_, better, low_, high_)                                                                         \
+    .domain = domain_, .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+
 /* A parameter of a row: name, help, default and, of numbers, the least and the largest legal one. */
 #define CBX__PARAMETER(type, words, ...)                                                                               \
     {                                                                                                                  \
@@ -91,11 +95,6 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
  * vectors.
  */
 int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
-/**
- * True of an operand that is one item, without an axis of items: a number, a vector where rows of
- * vectors are items.
- */
-bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x);
 /** Whether operand i has items by its kind, and is one of them, without an axis of items. */
 bool cbx__operand_is_single(const cbx_metric_function *m, size_t i, const cbx_array *x);
 /**

@@ -3,13 +3,6 @@
 
 #include "calibrax/metrics/call.h"
 
-/* x with n axes of length 1 at its end. */
-static cbx_array *with_item_axes(cbx_ctx *ctx, cbx_array *x, int n)
-{
-    for (int k = 0; k < n; k++) x = cbx_expand_dims(ctx, x, -1);
-    return x;
-}
-
 /*
  * Shape of the items: the axes in front of those that belong to one item, of the operand with the
  * fewest.
@@ -32,9 +25,10 @@ void cbx__neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_arr
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_items items = cbx_metric_operand_items(b->metric, i);
         const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
+        const cbx_array *each = mask;
         if (!in[i] || n < 0 || items == CBX_ITEMS_NONE || items == CBX_ITEMS_PAIRS) continue;
-        in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
-                          cbx__operand_neutral(ctx, b->metric->operands[i].kind, in[i]));
+        for (int k = 0; k < n; k++) each = cbx_expand_dims(ctx, each, -1); /* those of an item */
+        in[i] = cbx_where(ctx, each, in[i], cbx__operand_neutral(ctx, b->metric->operands[i].kind, in[i]));
     }
 }
 

@@ -314,7 +314,12 @@ static cbx_array *traced(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
     return cbx_argmin(ctx, cbx_sum(ctx, squares, CBX_AXIS(-1)), CBX_AXIS(1));
 }
 
-cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
+/*
+ * For each row of x (n, d) the number of the row of y (m, d) whose Euclidean distance to it is
+ * least: int64 (n).  A distance that is NaN is least.  With data a k-d tree finds it (few
+ * dimensions) or a comparison of all; a trace records the comparison of all.
+ */
+static cbx_array *nearest_rows(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
 {
     const size_t n = cbx_array_dim(x, 0), m = cbx_array_dim(y, 0), d = cbx_array_dim(x, 1);
     const double *a, *b;
@@ -346,7 +351,7 @@ cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_arr
 
 cbx_array *cbx__nearest_distance(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
 {
-    const cbx_array *there = cbx_take(ctx, y, cbx__nearest(ctx, call, x, y), 0);
+    const cbx_array *there = cbx_take(ctx, y, nearest_rows(ctx, call, x, y), 0);
 
     return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, x, there)), CBX_AXIS(-1)));
 }

@@ -71,7 +71,9 @@ int cbx__operand_item_axes(cbx_operand_kind kind, int ndim)
     return cbx__operand_rules[kind].item_axes == CBX__ALL_BUT_FIRST ? ndim - 1 : cbx__operand_rules[kind].item_axes;
 }
 
-bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x)
+/* True of an operand that is one item, without an axis of items: a number, a vector where rows of
+ * vectors are items. */
+static bool is_one(cbx_operand_kind kind, const cbx_array *x)
 {
     const int ndim = cbx_array_ndim(x);
 
@@ -100,7 +102,7 @@ cbx_operand_items cbx_metric_operand_items(const cbx_metric_function *m, size_t 
 bool cbx__operand_is_single(const cbx_metric_function *m, size_t i, const cbx_array *x)
 {
     return m->operands[i].items == CBX_ITEMS_BY_KIND && cbx_metric_operand_items(m, i) != CBX_ITEMS_NONE &&
-           cbx__operand_is_one(m->operands[i].kind, x);
+           is_one(m->operands[i].kind, x);
 }
 
 bool cbx__operand_fits(const cbx_metric_function *m, size_t i, const cbx_array *x, const size_t n[2])
@@ -204,7 +206,7 @@ static bool check_items(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cb
     const size_t of = items == CBX_ITEMS_SECOND;
     char desc[128];
 
-    if (items <= CBX_ITEMS_NONE || i == of || !in[of] || cbx__operand_is_one(m->operands[of].kind, in[of])) return true;
+    if (items <= CBX_ITEMS_NONE || i == of || !in[of] || is_one(m->operands[of].kind, in[of])) return true;
     const size_t n = cbx_array_dim(in[of], 0);
     if (cbx__operand_fits(m, i, in[i], (size_t[]){ n, n })) return true;
     cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);

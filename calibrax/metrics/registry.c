@@ -43,17 +43,13 @@ static registered *registered_of(cbx_ctx *ctx, bool make)
     return r;
 }
 
-static size_t builtin_count(void)
-{
-    size_t n = 0;
-    for (size_t t = 0; t < TABLES; t++) n += tables[t]->count;
-    return n;
-}
-
 size_t cbx_metric_count(cbx_ctx *ctx)
 {
     const registered *r = registered_of(ctx, false);
-    return builtin_count() + (r ? r->rows.n : 0);
+    size_t n = r ? r->rows.n : 0;
+
+    for (size_t t = 0; t < TABLES; t++) n += tables[t]->count;
+    return n;
 }
 
 const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i)
@@ -95,20 +91,17 @@ cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_metric_func
                     name, near);
 }
 
-static bool fits(const cbx_metric_function *m, const cbx_metric_selection *s)
-{
-    return (!s->domain || strcmp(m->domain, s->domain) == 0) &&
-           (s->direction < 0 || (int)m->direction == s->direction) && (s->tier < 0 || (int)m->tier == s->tier) &&
-           (m->axioms & s->axioms) == s->axioms && (m->invariances & s->invariances) == s->invariances &&
-           (m->flags & s->flags) == s->flags;
-}
-
 const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_selection *s, size_t *at)
 {
     const cbx_metric_function *m;
 
-    do m = cbx_metric_at(ctx, (*at)++);
-    while (m && s && !fits(m, s));
+    while ((m = cbx_metric_at(ctx, (*at)++)) && s) {
+        if ((!s->domain || strcmp(m->domain, s->domain) == 0) &&
+            (s->direction < 0 || (int)m->direction == s->direction) && (s->tier < 0 || (int)m->tier == s->tier) &&
+            (m->axioms & s->axioms) == s->axioms && (m->invariances & s->invariances) == s->invariances &&
+            (m->flags & s->flags) == s->flags)
+            break;
+    }
     return m;
 }
 

@@ -273,18 +273,10 @@ static void put_threshold(const cbx_json *o, cbx_text *out)
     cbx_text_puts(out, cbx_json_get_bool(o, "passed", true) ? ": passed" : ": FAILED");
 }
 
-static void put_interval(const cbx_json *o, cbx_text *out)
-{
-    char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
-
-    cbx_text_printf(out, "  [%s, %s] at %g %%", cbx_format_double(cbx_json_get_double(o, "lower", NAN), low),
-                    cbx_format_double(cbx_json_get_double(o, "upper", NAN), high),
-                    100 * cbx_json_get_double(o, "level", NAN));
-}
-
 static void put_metric(const cbx_json *o, bool indented, cbx_text *out)
 {
-    char v[CBX_FORMAT_SIZE];
+    const cbx_json *interval = cbx_json_get(o, "interval");
+    char v[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
 
     cbx_text_printf(out, indented ? "  %-34s " : "%-36s ", cbx_json_get_string(o, "label", ""));
     if (cbx_json_get(o, "shape")) {
@@ -295,7 +287,10 @@ static void put_metric(const cbx_json *o, bool indented, cbx_text *out)
     } else {
         cbx_text_printf(out, "%-22s", cbx_format_double(cbx_json_get_double(o, "value", NAN), v));
     }
-    if (cbx_json_has(o, "interval")) put_interval(cbx_json_get(o, "interval"), out);
+    if (interval)
+        cbx_text_printf(out, "  [%s, %s] at %g %%", cbx_format_double(cbx_json_get_double(interval, "lower", NAN), v),
+                        cbx_format_double(cbx_json_get_double(interval, "upper", NAN), high),
+                        100 * cbx_json_get_double(interval, "level", NAN));
     if (cbx_json_has(o, "passed")) put_threshold(o, out);
     if (cbx_json_has(o, "error"))
         cbx_text_printf(out, "  (error at most %s)", cbx_format_double(cbx_json_get_double(o, "error", 0), v));

@@ -48,27 +48,18 @@ static bool is_space(uint32_t c)
     return false;
 }
 
-/* Length of the character at s, 0 at the end; space: whether it is white. */
-static size_t character(const char *s, size_t left, bool *space)
-{
-    size_t used = 0;
-
-    *space = left && is_space(cbx__utf8_decode(s, left, &used));
-    return left ? used : 0;
-}
-
 /* The next word between *at and end: its beginning, NULL behind the last; *at moves behind it. */
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
-    const char *word;
-    bool space;
-    size_t n;
+    const char *word = NULL;
 
-    while ((n = character(*at, (size_t)(end - *at), &space)) && space) *at += n;
-    word = *at;
-    while ((n = character(*at, (size_t)(end - *at), &space)) && !space) *at += n;
-    *length = (size_t)(*at - word);
-    return *length ? word : NULL;
+    for (size_t used = 0; *at < end; *at += used) {
+        const bool space = is_space(cbx__utf8_decode(*at, (size_t)(end - *at), &used));
+        if (word && space) break;
+        if (!word && !space) word = *at;
+    }
+    *length = word ? (size_t)(*at - word) : 0;
+    return word;
 }
 
 cbx_array *cbx_tokens_of_words(cbx_ctx *ctx, cbx_vocabulary *v, size_t n, const char *const *words)

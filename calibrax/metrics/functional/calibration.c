@@ -144,14 +144,12 @@ static cbx_array *binned_by_class(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_reshape(ctx, cbx__pack(ctx, 3, sums), 3, split);
 }
 
-#define PAIR CBX__TWO("predictions", PROBABILITY, "targets", BINARY)
-#define CALIBRATION(better, low_, high_)                                                                               \
-    .domain = "calibration", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_,                          \
-    .invariances = CBX_INVARIANT_ORDER
-#define BINS     .parameters = { CBX__INTEGER("num_bins", "number of bins", 10, 1, 0x1p20) }
-#define BINNED   .operands = PAIR, BINS, .parts = binned
-#define WEIGHTED .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_DIFFERENTIABLE
-#define EDGES    "Bin i has i / num_bins <= p < (i + 1) / num_bins, the last one 1 as well. "
+#define PAIR             CBX__TWO("predictions", PROBABILITY, "targets", BINARY)
+#define CALIBRATION(...) CBX__ROW("calibration", __VA_ARGS__), .invariances = CBX_INVARIANT_ORDER
+#define BINS             .parameters = { CBX__INTEGER("num_bins", "number of bins", 10, 1, 0x1p20) }
+#define BINNED           .operands = PAIR, BINS, .parts = binned
+#define WEIGHTED         .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_DIFFERENTIABLE
+#define EDGES            "Bin i has i / num_bins <= p < (i + 1) / num_bins, the last one 1 as well. "
 
 /* clang-format off */
 CBX__METRIC_TABLE(calibration,

@@ -235,10 +235,9 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_subtract(ctx, log_sum, at_labels(ctx, shifted, c->in[1]));
 }
 
-#define LABELS CBX__PAIR("predictions", "targets", LABELS)
-#define SCORES CBX__TWO("scores", SCORES, "targets", BINARY)
-#define CLASSIFICATION(better, low_, high_)                                                                            \
-    .domain = "classification", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define LABELS                        CBX__PAIR("predictions", "targets", LABELS)
+#define SCORES                        CBX__TWO("scores", SCORES, "targets", BINARY)
+#define CLASSIFICATION(...)           CBX__ROW("classification", __VA_ARGS__)
 #define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_, 0)
 #define OF_CLASS_1(parts_, finish_)   CLASSIFICATION(HIGHER, 0, 1), FROM_COUNTS(parts_, finish_, CBX_METRIC_OF_CLASS_1)
 #define FROM_COUNTS(parts_, finish_, flags_)                                                                           \

@@ -250,16 +250,6 @@ static double expected_term(double n, double a, double b)
     return sum / total;
 }
 
-static double expected_information(double n, const margins *rows, const margins *columns)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < rows->n; i++)
-        for (size_t j = 0; j < columns->n; j++)
-            sum += rows->times[i] * columns->times[j] * expected_term(n, rows->value[i], columns->value[j]);
-    return sum;
-}
-
 /* The expectation over all labellings with these margins (Vinh, Epps & Bailey 2010). */
 static double expectation(cbx_ctx *ctx, const cbx_metric_call *c, const table *t)
 {
@@ -267,11 +257,16 @@ static double expectation(cbx_ctx *ctx, const cbx_metric_call *c, const table *t
     double *times = cbx__scratch(ctx, c->metric, 2 * k, sizeof *times, "the sums of %zu classes", k);
     margins rows = { cbx__host_copy(ctx, t->actual), times, 0 };
     margins columns = { cbx__host_copy(ctx, t->predicted), times + k, 0 };
+    const double n = cbx__metric_element(t->total, 0);
+    double sum = 0;
 
     if (!times || !rows.value || !columns.value) return NAN;
     join_equal(&rows, k);
     join_equal(&columns, k);
-    return expected_information(cbx__metric_element(t->total, 0), &rows, &columns);
+    for (size_t i = 0; i < rows.n; i++)
+        for (size_t j = 0; j < columns.n; j++)
+            sum += rows.times[i] * columns.times[j] * expected_term(n, rows.value[i], columns.value[j]);
+    return sum;
 }
 
 static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
@@ -287,8 +282,7 @@ static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_cal
     return cbx__number(ctx, (mutual - chance) / (h - chance));
 }
 
-#define CLUSTERING(better, low_, high_)                                                                                \
-    .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define CLUSTERING(...) CBX__ROW("clustering", __VA_ARGS__)
 #define AGREEMENT(low_)                                                                                                \
     CLUSTERING(HIGHER, low_, 1), .operands = CBX__PAIR("predictions", "targets", LABELS), .parts = contingency,        \
                                  .merge = contingency_merge,                                                           \

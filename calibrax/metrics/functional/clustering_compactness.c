@@ -183,19 +183,12 @@ static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
     }
 }
 
-static double mean_silhouette(sorted_points *s)
-{
-    const size_t tiles = (s->n + TILE - 1) / TILE, threads = s->n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
-
-    cbx__parallel(threads, tiles, run_tiles, s);
-    return cbx__fold_get(cbx_isa_best())->run_sum_f64(s->each, s->n) / (double)s->n;
-}
-
 static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     sorted_points s = { .n = cbx_array_dim(c->in[0], 0), .d = cbx_array_dim(c->in[0], 1), .k = cbx__num_classes(c) };
     const double *rows = cbx__host_view(ctx, c->in[0]);
     const int64_t *labels = cbx__host_view(ctx, c->in[1]);
+    const size_t tiles = (s.n + TILE - 1) / TILE, threads = s.n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
 
     s.x = cbx__scratch(ctx, c->metric, s.n * (s.d + 1), sizeof *s.x, "%zu points", s.n);
     s.place = cbx__scratch(ctx, c->metric, 2 * s.n + s.k + 1, sizeof *s.place, "%zu points", s.n);
@@ -204,7 +197,8 @@ static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
     s.label = s.place + s.n;
     s.start = s.label + s.n;
     sort_points(&s, rows, labels);
-    return cbx__number(ctx, mean_silhouette(&s));
+    cbx__parallel(threads, tiles, run_tiles, &s);
+    return cbx__number(ctx, cbx__fold_get(cbx_isa_best())->run_sum_f64(s.each, s.n) / (double)s.n);
 }
 
 /* What blocks of points are compared with: all points, their labels, and the sizes of the
@@ -273,8 +267,7 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
                             : cbx_divide_scalar(ctx, sum_of_blocks(ctx, &all, rows), (double)n));
 }
 
-#define CLUSTERING(better, low_, high_)                                                                                \
-    .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define CLUSTERING(...) CBX__ROW("clustering", __VA_ARGS__)
 #define INTERNAL                                                                                                       \
     .operands = CBX__TWO("features", POINTS, "labels", LABELS), .shapes = CBX_SHAPES_LENGTH,                           \
     .parameters = { CBX__INTEGER("num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20) }

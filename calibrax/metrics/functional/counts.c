@@ -7,47 +7,39 @@ size_t cbx__num_classes(const cbx_metric_call *call)
     return (size_t)call->parameters[n - 1];
 }
 
-/* Items of equal labels would wait for each other's count: small tables are kept four times. */
-static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
-                              const cbx_array *b, size_t columns)
+/* Pairs of targets and predictions below k: (k, k).  Items of equal labels would wait for each
+ * other's count: small tables are kept four times. */
+static cbx_array *pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, size_t k)
 {
     enum { SMALL = 1 << 10 };
-    const size_t n = cbx_array_count(a), size = rows * columns, copies = size <= SMALL ? 4 : 1;
-    uint64_t *counts = cbx__scratch(ctx, call->metric, size * copies, sizeof *counts,
-                                    "the counts of %zu pairs of labels", size);
-    const int64_t *x = cbx__host_view(ctx, a), *y = cbx__host_view(ctx, b);
+    const cbx_array *a = call->in[1], *b = call->in[0], *w = call->weights;
+    const size_t n = cbx_array_count(a), size = k * k, copies = size <= SMALL ? 4 : 1;
 
-    if (!counts || !x || !y) return cbx__array_failed();
-    for (size_t i = 0; i < n; i++)
-        if ((uint64_t)x[i] < rows && (uint64_t)y[i] < columns)
-            counts[(i & (copies - 1)) * size + (size_t)x[i] * columns + (size_t)y[i]]++;
-    for (size_t i = size; i < size * copies; i++) counts[i % size] += counts[i];
-    return cbx_astype(ctx, cbx_asarray(ctx, &(cbx_array_desc){ CBX_U64, 2, { rows, columns } }, counts), CBX_F64);
-}
-
-cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
-                            const cbx_array *b, size_t columns)
-{
-    if (rows > CBX__MAX_COUNTS / columns)
+    if (k > CBX__MAX_COUNTS / k)
         return cbx__metric_refuse(ctx, call, CBX_EINVAL,
                                   "a table of %zu by %zu counts is too large (at most 2^27 counts): number the classes "
                                   "that occur from 0 on",
-                                  rows, columns);
-    const bool plain = !call->weights && cbx_array_dtype(a) == CBX_I64 && cbx_array_dtype(b) == CBX_I64;
-
-    if (plain && cbx__metric_has_data(ctx, call)) return count_pairs(ctx, call, a, rows, b, columns);
-    const ptrdiff_t shape[] = { (ptrdiff_t)rows, (ptrdiff_t)columns };
-    const cbx_array *pairs = cbx_add(ctx, cbx_multiply(ctx, a, cbx_weak(ctx, a, cbx_int((int64_t)columns))), b);
-    const cbx_array *w = call->weights ? cbx_flatten(ctx, call->weights) : NULL;
-    const cbx_array *counts = cbx_bincount_size(ctx, cbx_flatten(ctx, pairs), w, rows * columns);
-
-    return cbx_reshape(ctx, cbx_astype(ctx, counts, CBX_F64), 2, shape);
+                                  k, k);
+    if (w || cbx_array_dtype(a) != CBX_I64 || cbx_array_dtype(b) != CBX_I64 || !cbx__metric_has_data(ctx, call)) {
+        const ptrdiff_t shape[] = { (ptrdiff_t)k, (ptrdiff_t)k };
+        const cbx_array *pairs = cbx_add(ctx, cbx_multiply(ctx, a, cbx_weak(ctx, a, cbx_int((int64_t)k))), b);
+        pairs = cbx_bincount_size(ctx, cbx_flatten(ctx, pairs), w ? cbx_flatten(ctx, w) : NULL, size);
+        return cbx_reshape(ctx, cbx_astype(ctx, pairs, CBX_F64), 2, shape);
+    }
+    uint64_t *counts = cbx__scratch(ctx, call->metric, size * copies, sizeof *counts,
+                                    "the counts of %zu pairs of labels", size);
+    const int64_t *x = cbx__host_view(ctx, a), *y = cbx__host_view(ctx, b);
+    if (!counts || !x || !y) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++)
+        if ((uint64_t)x[i] < k && (uint64_t)y[i] < k)
+            counts[(i & (copies - 1)) * size + (size_t)x[i] * k + (size_t)y[i]]++;
+    for (size_t i = size; i < size * copies; i++) counts[i % size] += counts[i];
+    return cbx_astype(ctx, cbx_asarray(ctx, &(cbx_array_desc){ CBX_U64, 2, { k, k } }, counts), CBX_F64);
 }
 
 cbx_array *cbx__confusion(cbx_ctx *ctx, const cbx_metric_call *call)
 {
-    const size_t k = cbx__num_classes(call);
-    return cbx__pair_counts(ctx, call, call->in[1], k, call->in[0], k);
+    return pair_counts(ctx, call, cbx__num_classes(call));
 }
 
 cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call)
@@ -62,7 +54,7 @@ cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call)
             }
         return cbx__metric_refuse(ctx, call, CBX_EDOM, "'num_classes' must be 2, not %zu: the labels are 0 and 1", k);
     }
-    return cbx__pair_counts(ctx, call, call->in[1], 2, call->in[0], 2);
+    return pair_counts(ctx, call, 2);
 }
 
 static cbx_array *marginals_of(cbx_ctx *ctx, const cbx_array *confusion)

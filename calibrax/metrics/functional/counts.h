@@ -11,9 +11,6 @@
 
 /** Value of the last parameter, num_classes, resolved; 0 in what makes results of states. */
 size_t cbx__num_classes(const cbx_metric_call *call);
-/** Weights of pairs, float64 (rows, columns): (a, b) is the weight of items with labels a, b. */
-cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
-                            const cbx_array *b, size_t columns);
 
 /* Tables of 32 MiB, above which what is not 0 is counted apart; and of 1 GiB, above which a table
  * is refused. */

@@ -252,11 +252,10 @@ static cbx_array *pit_counts(cbx_ctx *ctx, const cbx_metric_call *c)
     return histogram(ctx, c, bin_of(ctx, below, bins), (size_t)bins);
 }
 
-#define FORECASTING(better, low_, high_)                                                                               \
-    .domain = "forecasting", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
-#define ENSEMBLE .operands = CBX__TWO("ensemble", ENSEMBLE, "targets", REAL), .shapes = CBX_SHAPES_LENGTH
-#define MEMBERS  "ensemble (n, members), targets (n)."
-#define BINS     CBX__INTEGER("num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p20)
+#define FORECASTING(...) CBX__ROW("forecasting", __VA_ARGS__)
+#define ENSEMBLE         .operands = CBX__TWO("ensemble", ENSEMBLE, "targets", REAL), .shapes = CBX_SHAPES_LENGTH
+#define MEMBERS          "ensemble (n, members), targets (n)."
+#define BINS             CBX__INTEGER("num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p20)
 
 /* clang-format off */
 CBX__METRIC_TABLE(forecasting,

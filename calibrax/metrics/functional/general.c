@@ -185,12 +185,11 @@ static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array
     return (cbx_array *)state;
 }
 
-#define PAIR CBX__PAIR("predictions", "targets", REAL)
-#define GENERAL(better, low_, high_)                                                                                   \
-    .domain = "general", .operands = PAIR, .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
-#define LOSS      GENERAL(LOWER, 0, INFINITY)
-#define WEIGHTED  .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED
-#define OF_SHIFTS CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER
+#define PAIR         CBX__PAIR("predictions", "targets", REAL)
+#define GENERAL(...) CBX__ROW("general", __VA_ARGS__), .operands = PAIR
+#define LOSS         GENERAL(LOWER, 0, INFINITY)
+#define WEIGHTED     .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED
+#define OF_SHIFTS    CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER
 
 /* clang-format off */
 CBX__METRIC_TABLE(general,

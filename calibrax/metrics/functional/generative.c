@@ -24,15 +24,6 @@ static cbx_array *feature_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_stack(ctx, 2, both, 0);
 }
 
-/* d of a row [n, mean, products], which has 1 + d + d^2 elements. */
-static size_t features_of(const cbx_array *row)
-{
-    const size_t n = cbx_array_dim(row, 0);
-    size_t d = 0;
-    while (1 + d + d * d < n) d++;
-    return d;
-}
-
 typedef struct distribution {
     cbx_array *n, *mean, *products; /* (), (d), (d, d) */
 } distribution;
@@ -40,8 +31,10 @@ typedef struct distribution {
 static distribution distribution_of(cbx_ctx *ctx, const cbx_array *parts, ptrdiff_t which)
 {
     const cbx_array *row = cbx_index(ctx, parts, 0, which);
-    const ptrdiff_t d = (ptrdiff_t)features_of(row), square[] = { d, d };
+    ptrdiff_t d = 0;
 
+    while (1 + d + d * d < (ptrdiff_t)cbx_array_dim(row, 0)) d++; /* [n, mean, products] */
+    const ptrdiff_t square[] = { d, d };
     return (distribution){ cbx_index(ctx, row, 0, 0), cbx_slice(ctx, row, 0, 1, 1 + d, 1),
                            cbx_reshape(ctx, cbx_slice(ctx, row, 0, 1 + d, CBX_OPEN, 1), 2, square) };
 }
@@ -297,8 +290,7 @@ static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__nan_or(ctx, c, cbx_mean(ctx, cbx_astype(ctx, same, CBX_F64), NULL));
 }
 
-#define GENERATIVE(better, low_, high_)                                                                                \
-    .domain = "generative", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define GENERATIVE(...) CBX__ROW("generative", __VA_ARGS__)
 #define SETS(better, low_, high_)                                                                                      \
     GENERATIVE(better, low_, high_), .operands = CBX__PAIR("real", "generated", POINTS), .shapes = CBX_SHAPES_ROWS,    \
                                      .invariances = CBX_INVARIANT_SAMPLE_ORDER

@@ -32,9 +32,8 @@ static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define SEGMENTATION                                                                                                   \
-    .domain = "segmentation", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,                                  \
-    .operands = CBX__PAIR("predictions", "targets", LABELS), .axioms = CBX_AXIOM_SYMMETRIC,                            \
-    .invariances = CBX_INVARIANT_ORDER
+    CBX__ROW("segmentation", HIGHER, 0, 1), .operands = CBX__PAIR("predictions", "targets", LABELS),                   \
+                                            .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_ORDER
 #define OVERLAP                                                                                                        \
     SEGMENTATION, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER | CBX_METRIC_OF_CLASS_1,         \
                   .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }, .parts = cbx__marginals_by_average

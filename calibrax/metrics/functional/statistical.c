@@ -280,8 +280,7 @@ static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__ratio_or(ctx, sums, whole, 0);
 }
 
-#define STATISTICAL(better, low_, high_)                                                                               \
-    .domain = "statistical", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define STATISTICAL(...) CBX__ROW("statistical", __VA_ARGS__)
 #define CORRELATION(kind)                                                                                              \
     STATISTICAL(HIGHER, -1, 1), .operands = CBX__PAIR("x", "y", kind), .axioms = CBX_AXIOM_SYMMETRIC
 #define OF_MOMENTS(finish_)                                                                                            \

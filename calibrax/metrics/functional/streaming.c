@@ -242,9 +242,8 @@ static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const 
 #define SIZE                                                                                                           \
     CBX__INTEGER("size", "values that a level of the sketch holds; even", 4096, CBX__SKETCH_MIN_SIZE,                  \
                  CBX__SKETCH_MAX_SIZE)
-#define Q CBX__REAL("q", "share of the sample below the quantile", 0.5, 0, 1)
-#define STREAMING(better, low_, high_)                                                                                 \
-    .domain = "streaming", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define Q              CBX__REAL("q", "share of the sample below the quantile", 0.5, 0, 1)
+#define STREAMING(...) CBX__ROW("streaming", __VA_ARGS__)
 #define OF_SCORES                                                                                                      \
     STREAMING(HIGHER, 0, 1), .operands = CBX__TWO("scores", SCORES, "targets", BINARY), .parameters = { SIZE },        \
                              .flags = CBX_METRIC_DATA_SHAPED, .shapes = CBX_SHAPES_LENGTH,                             \

@@ -148,8 +148,7 @@ static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum(ctx, cbx_subtract(ctx, predictive_entropy(ctx, c), each), cbx__number(ctx, 0));
 }
 
-#define OF_UNCERTAINTY(better, low_, high_)                                                                            \
-    .domain = "uncertainty", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define OF_UNCERTAINTY(...)              CBX__ROW("uncertainty", __VA_ARGS__)
 #define UNCERTAINTY(better, low_, high_) OF_UNCERTAINTY(better, low_, high_), .invariances = CBX_INVARIANT_ORDER
 #define INTERVAL                                                                                                       \
     .operands = { { "lower", CBX_OPERAND_REAL }, { "upper", CBX_OPERAND_REAL }, { "targets", CBX_OPERAND_REAL } }

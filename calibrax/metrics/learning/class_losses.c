@@ -169,11 +169,10 @@ static cbx_array *centre(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define OF_CLASSES(vectors_, low_)                                                                                     \
-    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = low_,             \
-    .high = INFINITY, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER,        \
-    .operands = { { "embeddings", CBX_OPERAND_POINTS },                                                                \
-                  { "labels", CBX_OPERAND_LABELS },                                                                    \
-                  { vectors_, CBX_OPERAND_CLASS_VECTORS } }
+    CBX__LEARNING(low_), .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER,     \
+                         .operands = { { "embeddings", CBX_OPERAND_POINTS },                                           \
+                                       { "labels", CBX_OPERAND_LABELS },                                               \
+                                       { vectors_, CBX_OPERAND_CLASS_VECTORS } }
 #define SCALE(value) CBX__POSITIVE("scale", "scale of the logits", value)
 #define EXAMPLE      "[[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]], [0, 0, 1], [[1.0, 0.2], [0.0, 1.0]]"
 

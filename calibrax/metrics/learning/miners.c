@@ -146,15 +146,14 @@ static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define MINER(low_, high_)                                                                                             \
-    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_INFO, .low = low_,              \
-    .high = high_, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_RELABEL
+    CBX__ROW("learning", INFO, low_, high_), .tier = CBX_METRIC_TIER_LEARNING, .shapes = CBX_SHAPES_LENGTH,            \
+                                             .invariances = CBX_INVARIANT_RELABEL
 #define EMBEDDED                                                                                                       \
     { "embeddings", CBX_OPERAND_EMBEDDINGS }, { "labels", CBX_OPERAND_LABELS }
 #define NEGATIVES MINER(-1, INFINITY)
 #define POSITIVES                                                                                                      \
     CBX__CHOICE("positives", "those of an anchor that get a negative: all, or the farthest, or the nearest", 0, 2,     \
                 "all|hardest|easiest")
-#define NORMALIZE CBX__FLAG("normalize", "make the norm of each embedding 1 first", 0)
 #define TABLE                                                                                                          \
     "The result (n, n) has the place of the negative at [anchor, positive], and -1 where there is no negative: the "   \
     "operand "                                                                                                         \
@@ -164,11 +163,11 @@ static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
 CBX__METRIC_TABLE(learning_miners,
     { .name = "mine_hard_negatives", .summary = "Hard negatives", NEGATIVES, .operands = { EMBEDDED }, .whole = hard,
       .formula = "out[a, p] = the item n of another class with the smallest d(a, n), p of the class of a",
-      .parameters = { POSITIVES, NORMALIZE }, .notes = TABLE "positives='hardest' is mining within a batch as by Hermans et al., 'easiest' as by Xuan et al. (2020). Of equal distances the first one.",
+      .parameters = { POSITIVES, CBX__NORMALIZE(0) }, .notes = TABLE "positives='hardest' is mining within a batch as by Hermans et al., 'easiest' as by Xuan et al. (2020). Of equal distances the first one.",
       .source = "Hermans, Beyer & Leibe (2017)", .example = "[[0.0], [1.0], [3.0]], [0, 0, 1]" },
     { .name = "mine_semi_hard_negatives", .summary = "Semi-hard negatives", NEGATIVES, .operands = { EMBEDDED }, .whole = semi_hard,
       .formula = "out[a, p] = the item n of another class with the smallest d(a, n), of those with d(a, p) < d(a, n) < d(a, p) + margin",
-      .parameters = { CBX__REAL("margin", "that of the loss", 1, 0, INFINITY), POSITIVES, NORMALIZE },
+      .parameters = { CBX__REAL("margin", "that of the loss", 1, 0, INFINITY), POSITIVES, CBX__NORMALIZE(0) },
       .notes = TABLE "Pairs without such a negative get none.", .source = "Schroff, Kalenichenko & Philbin (2015)", .example = "[[0.0], [1.0], [1.5]], [0, 0, 1]" },
     { .name = "mine_distance_weighted_negatives", .summary = "Distance-weighted negatives", NEGATIVES, .whole = distance_weighted, .flags = CBX_METRIC_COMPILED,
       .operands = { EMBEDDED, { "uniforms", CBX_OPERAND_PROBABILITY, true, CBX_ITEMS_PAIRS } },

@@ -119,18 +119,10 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_multiply_scalar(ctx, cbx_add(ctx, there, own_row(ctx, cbx_matrix_transpose(ctx, s))), 0.5);
 }
 
-#define LEARNING                                                                                                       \
-    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = 0,                \
-    .high = INFINITY, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
-#define OF_PAIRS                                                                                                       \
-    LEARNING, .shapes = CBX_SHAPES_LENGTH,                                                                             \
-              .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                     \
-              .operands = { { "embeddings", CBX_OPERAND_POINTS },                                                      \
-                            { "labels", CBX_OPERAND_LABELS },                                                          \
-                            { "pairs", CBX_OPERAND_BINARY, true, CBX_ITEMS_PAIRS } }
+#define OF_PAIRS CBX__LOSS_OF("pairs", BINARY)
 #define OF_ROWS(a, b)                                                                                                  \
-    LEARNING, .operands = CBX__PAIR(a, b, POINTS), .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER
-#define NORMALIZE CBX__FLAG("normalize", "make the norm of each embedding 1 first", 0)
+    CBX__LEARNING(0), .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED, .operands = CBX__PAIR(a, b, POINTS),   \
+                      .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER
 #define CHOSEN                                                                                                         \
     "pairs (n, n) of 0 and 1 leaves pairs out (mine_multi_similarity_pairs makes one; mask[i] mask[j] leaves items "   \
     "out in compiled code). "
@@ -139,12 +131,12 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
 CBX__METRIC_TABLE(learning_pairs,
     { .name = "contrastive_loss", .summary = "Contrastive loss", OF_PAIRS, .whole = contrastive,
       .formula = "mean over pairs i != j of d(i, j)^2 where labels are equal, else max(0, margin - d(i, j))^2",
-      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), NORMALIZE },
+      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), CBX__NORMALIZE(0) },
       .notes = CHOSEN "0 of one item. Equal embeddings have derivative 0. Hadsell et al. have half of it.",
       .source = "Hadsell, Chopra & LeCun (2006)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "lifted_structure_loss", .summary = "Lifted structure loss", OF_PAIRS, .whole = lifted_structure,
       .formula = "mean over positive pairs (i, j) of max(0, d(i, j) + log(sum over negatives k of i of exp(margin - d(i, k)) + sum over negatives l of j of exp(margin - d(j, l))))^2 / 2",
-      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), NORMALIZE },
+      .parameters = { CBX__REAL("margin", "distance that items of different classes should have", 1, 0, INFINITY), CBX__NORMALIZE(0) },
       .notes = CHOSEN "0 where there is no positive pair, or one class.",
       .source = "Oh Song et al. (2016)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "nt_xent_loss", .summary = "Normalized temperature-scaled cross entropy", OF_PAIRS, .whole = nt_xent,

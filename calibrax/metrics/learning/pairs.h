@@ -10,6 +10,16 @@
 /** Operands of all losses of items against each other. */
 enum { CBX__EMBEDDINGS, CBX__LABELS, CBX__CHOSEN };
 
+/* Rows of losses, and of those of items against each other with a third operand. */
+#define CBX__LEARNING(low_) CBX__ROW("learning", LOWER, low_, INFINITY), .tier = CBX_METRIC_TIER_LEARNING
+#define CBX__LOSS_OF(name, kind)                                                                                       \
+    CBX__LEARNING(0), .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,           \
+                      .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,             \
+                      .operands = { { "embeddings", CBX_OPERAND_POINTS },                                              \
+                                    { "labels", CBX_OPERAND_LABELS },                                                  \
+                                    { name, CBX_OPERAND_##kind, true, CBX_ITEMS_PAIRS } }
+#define CBX__NORMALIZE(value) CBX__FLAG("normalize", "make the norm of each embedding 1 first", value)
+
 /** Which pairs there are: booleans (n, n). */
 typedef struct cbx__pairs {
     cbx_array *positive; /* i != j of equal labels */

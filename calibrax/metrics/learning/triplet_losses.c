@@ -145,15 +145,8 @@ static cbx_array *margin_based(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__ratio_or(ctx, sum, count, 0);
 }
 
-#define OF_TRIPLETS                                                                                                    \
-    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = 0,                \
-    .high = INFINITY, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,           \
-    .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                               \
-    .operands = { { "embeddings", CBX_OPERAND_POINTS },                                                                \
-                  { "labels", CBX_OPERAND_LABELS },                                                                    \
-                  { "negatives", CBX_OPERAND_INDICES, true, CBX_ITEMS_PAIRS } }
-#define MARGIN(value)    CBX__REAL("margin", "by how much negatives should be farther away", value, -INFINITY, INFINITY)
-#define NORMALIZE(value) CBX__FLAG("normalize", "make the norm of each embedding 1 first", value)
+#define OF_TRIPLETS   CBX__LOSS_OF("negatives", INDICES)
+#define MARGIN(value) CBX__REAL("margin", "by how much negatives should be farther away", value, -INFINITY, INFINITY)
 #define CHOSEN                                                                                                         \
     "negatives (n, n) has the place of the negative n of anchor a and positive p at [a, p], or -1: a miner makes it. " \
     "Without it all triplets count. "
@@ -162,18 +155,18 @@ static cbx_array *margin_based(cbx_ctx *ctx, const cbx_metric_call *c)
 CBX__METRIC_TABLE(learning_triplets,
     { .name = "triplet_margin_loss", .summary = "Triplet loss", OF_TRIPLETS, .whole = triplet_margin,
       .formula = "mean over triplets (a, p, n) of max(0, d(a, p) - d(a, n) + margin)",
-      .parameters = { MARGIN(0.2), CBX__CHOICE("average", "over all triplets, or those whose loss is above 0", 0, 1, "all|active"), NORMALIZE(0) },
+      .parameters = { MARGIN(0.2), CBX__CHOICE("average", "over all triplets, or those whose loss is above 0", 0, 1, "all|active"), CBX__NORMALIZE(0) },
       .notes = CHOSEN "0 where there is no triplet: one item, one class, no pair of one class, or none that the miner left. Memory is n^2.",
       .source = "Schroff, Kalenichenko & Philbin (2015); Hermans, Beyer & Leibe (2017)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 0.6]], [0, 0, 1]" },
     { .name = "triplet_soft_margin_loss", .summary = "Triplet loss with a soft margin", OF_TRIPLETS, .whole = triplet_soft_margin,
       .formula = "mean over triplets (a, p, n) of log(1 + exp(d(a, p) - d(a, n) + margin))",
-      .parameters = { MARGIN(0), NORMALIZE(0) },
+      .parameters = { MARGIN(0), CBX__NORMALIZE(0) },
       .notes = CHOSEN "0 where there is no triplet. Without negatives its derivative may need memory of n^3.",
       .source = "Hermans, Beyer & Leibe (2017)", .example = "[[0.0, 0.0], [0.0, 0.5], [0.0, 0.6]], [0, 0, 1]" },
     { .name = "margin_based_loss", .summary = "Margin-based loss", OF_TRIPLETS, .whole = margin_based,
       .formula = "sum over triplets (a, p, n) of max(0, d(a, p) - boundary + margin) + max(0, boundary - d(a, n) + margin), over the number of terms above 0",
       .parameters = { CBX__REAL("margin", "distance that items should have from the boundary", 0.2, 0, INFINITY),
-                      CBX__REAL("boundary", "distance between near and far", 1.2, 0, INFINITY), NORMALIZE(1) },
+                      CBX__REAL("boundary", "distance between near and far", 1.2, 0, INFINITY), CBX__NORMALIZE(1) },
       .notes = CHOSEN "0 where no term is above 0. Meant for mine_distance_weighted_negatives.",
       .source = "Wu, Manmatha, Smola & Kraehenbuehl (2017)", .example = "[[0.0, 1.0], [0.6, 0.8], [1.0, 0.0]], [0, 0, 1]" },
 )

@@ -95,7 +95,7 @@ static void take(cbx__reader *r, size_t n)
     r->left -= n;
 }
 
-uint64_t cbx__get_number(cbx__reader *r)
+static uint64_t get_number(cbx__reader *r)
 {
     uint64_t v = 0;
 
@@ -106,7 +106,7 @@ uint64_t cbx__get_number(cbx__reader *r)
 
 const void *cbx__get_bytes(cbx__reader *r, size_t *n)
 {
-    const uint64_t length = cbx__get_number(r);
+    const uint64_t length = get_number(r);
     const void *bytes = r->at;
 
     take(r, (size_t)length);
@@ -138,7 +138,7 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, cbx__re
     if (r->left < sizeof magic || memcmp(r->at, magic, sizeof magic) != 0)
         return cbx_fail(r->err, CBX_EFORMAT, "these bytes are not a state of a metric");
     take(r, sizeof magic);
-    version = cbx__get_number(r);
+    version = get_number(r);
     if (!r->status && version != VERSION)
         return cbx_fail(r->err, CBX_EVERSION, "a metric's state of version %llu: this release reads version %d",
                         (unsigned long long)version, VERSION);
@@ -151,16 +151,16 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, cbx__re
         r->status = cbx_metric_find(ctx, name, &m, r->err);
     else if (strcmp(name, m->name) != 0)
         return cbx_fail(r->err, CBX_EINVAL, "%s: these bytes are a state of %s", m->name, name);
-    count = cbx__get_number(r);
+    count = get_number(r);
     if (!r->status && count != cbx_metric_parameters(m))
         return cbx_fail(r->err, CBX_EINVAL, "%s: a state has %llu parameters, the metric has %zu", name,
                         (unsigned long long)count, cbx_metric_parameters(m));
     for (size_t i = 0; i < count; i++) {
-        v = cbx__get_number(r);
+        v = get_number(r);
         memcpy(&parameters[i], &v, sizeof v);
         if (isnan(parameters[i])) return cbx_fail(r->err, CBX_EINVAL, "%s: a parameter of a state is NaN", name);
     }
-    mapped = cbx__get_number(r);
+    mapped = get_number(r);
     if (r->status) return r->status;
     if (mapped > (m->flags & CBX_METRIC_FEATURES ? 1 : 0))
         return cbx_fail(r->err, CBX_EFORMAT, "%s: a state has a function of number %llu", name,
@@ -195,7 +195,7 @@ static cbx_status get_batch(cbx_ctx *ctx, cbx__reader *r, cbx_metric_state *s)
     cbx__batch b = { { NULL } };
     cbx_metric_options o = { 0 };
     size_t nin = s->b.metric->flags & CBX_METRIC_APART ? cbx_metric_operands(s->b.metric) : 0;
-    const uint64_t which = cbx__get_number(r);
+    const uint64_t which = get_number(r);
 
     for (size_t i = 0; i < CBX_LEN(b.in); i++) {
         if (!(which >> i & 1)) continue;
@@ -218,7 +218,7 @@ cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, c
     cbx_status st = get_metric(ctx, m, &r, function, &s);
 
     if (st) return st;
-    const uint64_t updates = cbx__get_number(&r), n = cbx__get_number(&r);
+    const uint64_t updates = get_number(&r), n = get_number(&r);
     st = r.status;
     if (updates > SIZE_MAX || (n && !updates))
         st = cbx_fail(err, CBX_EFORMAT, "a state has %llu updates", (unsigned long long)updates);

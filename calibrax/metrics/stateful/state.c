@@ -205,15 +205,6 @@ static cbx__batch first_arrays(const cbx_metric_state *s)
     return first;
 }
 
-/* Whether arrays that are joined along the first axis have one shape behind it. */
-static bool can_concat(const cbx_array *a, const cbx_array *b)
-{
-    bool fine = cbx_array_ndim(a) > 0 && cbx_array_ndim(a) == cbx_array_ndim(b);
-
-    for (int k = 1; fine && k < cbx_array_ndim(a); k++) fine = cbx_array_dim(a, k) == cbx_array_dim(b, k);
-    return fine;
-}
-
 /*
  * Whether operand i of a batch goes together with that of those before it: what is the same for all
  * items, what is of pairs of items, rows of one shape.
@@ -223,8 +214,10 @@ static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, 
     const bool apart = m->flags & CBX_METRIC_APART;
     const cbx_operand_items items = cbx_metric_operand_items(m, i);
     const char *name = m->operands[i].name;
+    bool fits = a && b && cbx_array_ndim(a) > 0 && cbx_array_ndim(a) == cbx_array_ndim(b);
     char shapes[2][128];
 
+    for (int k = 1; fits && k < cbx_array_ndim(a); k++) fits = cbx_array_dim(a, k) == cbx_array_dim(b, k);
     if (!a != !b && !apart) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", m->name, name);
     } else if (!a || !b) {
@@ -234,7 +227,7 @@ static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, 
         cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", m->name, name);
     } else if (items == CBX_ITEMS_PAIRS) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch", m->name, name);
-    } else if (!can_concat(a, b)) {
+    } else if (!fits) {
         cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' of %s cannot follow batches of %s along the first axis", m->name, name,
                     cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
                     cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));

@@ -42,7 +42,6 @@ typedef struct cbx__reader {
     cbx_err *err;
     cbx_status status;
 } cbx__reader;
-uint64_t cbx__get_number(cbx__reader *r);
 const void *cbx__get_bytes(cbx__reader *r, size_t *n);
 /** Written with their length. */
 void cbx__put_bytes(cbx_text *t, const void *bytes, size_t n);
