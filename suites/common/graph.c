@@ -126,12 +126,6 @@ static cbx_status fill_random(cbx_ctx *ctx, const cbx__suite_graph *g, int32_t *
     return CBX_OK;
 }
 
-static void pad(const cbx__suite_graph *g, int32_t *indices, const int32_t *degree)
-{
-    for (size_t i = 0; i < g->n; i++)
-        for (size_t p = (size_t)degree[i]; p < g->k; p++) indices[i * g->k + p] = (int32_t)i;
-}
-
 /* --- the whole --- */
 
 /* Renames in place, by way of copies; rcm: by the order that Cuthill and McKee find. */
@@ -169,7 +163,8 @@ cbx_status cbx__suite_graph_make(cbx_ctx *ctx, const cbx__suite_graph *g, int32_
         st = fill_random(ctx, g, indices, degree, err);
     }
     if (st) return st;
-    pad(g, indices, degree);
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t p = (size_t)degree[i]; p < g->k; p++) indices[i * g->k + p] = (int32_t)i;
     if (g->order != CBX__SUITE_NATURAL) st = reorder(ctx, g, false, indices, degree, err);
     if (!st && g->order == CBX__SUITE_RCM) st = reorder(ctx, g, true, indices, degree, err);
     return st;

@@ -6,31 +6,20 @@
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/perf/case/params.h"
 
-/* An integer without a default. */
-#define CBX__SUITE_COUNT(name_, min_, max_, help_)                                                                     \
+#define CBX__SUITE_PARAM(kind_, name_, help_, ...)                                                                     \
     {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_INT, .min = min_, .max = max_, .help = help_                                  \
+        .name = name_, .kind = CBX_PARAM_##kind_, .help = help_, __VA_ARGS__                                           \
     }
-/* An integer with the default `value_` (text). */
+/* An integer without a default; with the default `value_` (text). */
+#define CBX__SUITE_COUNT(name_, min_, max_, help_) CBX__SUITE_PARAM(INT, name_, help_, .min = min_, .max = max_)
 #define CBX__SUITE_COUNT_OR(name_, min_, max_, value_, help_)                                                          \
-    {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_INT, .min = min_, .max = max_, .fallback = value_, .help = help_              \
-    }
-/* A word of a list; `value_` NULL: required. */
+    CBX__SUITE_PARAM(INT, name_, help_, .min = min_, .max = max_, .fallback = value_)
+/* A word of a list; `value_` NULL: required; with a default that is derived from the parameters before it. */
 #define CBX__SUITE_WORD(name_, words_, value_, help_)                                                                  \
-    {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .fallback = value_, .help = help_                      \
-    }
-/* A word whose default is derived from the parameters before it. */
+    CBX__SUITE_PARAM(WORD, name_, help_, .words = words_, .fallback = value_)
 #define CBX__SUITE_WORD_FROM(name_, words_, derive_, help_)                                                            \
-    {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .derive = derive_, .help = help_                       \
-    }
-#define CBX__SUITE_SEED                                                                                                \
-    {                                                                                                                  \
-        .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0",                            \
-        .help = "of the random inputs"                                                                                 \
-    }
+    CBX__SUITE_PARAM(WORD, name_, help_, .words = words_, .derive = derive_)
+#define CBX__SUITE_SEED CBX__SUITE_COUNT_OR("seed", 0, INT64_MAX, "0", "of the random inputs")
 
 /* NULL-terminated lists for "dtype" and "algebra". */
 extern const char *const cbx__suite_floats[];          /* f32 f64 */

@@ -168,17 +168,6 @@ static const struct {
     { "fisher_information_matrix", { "log_likelihood", log_likelihood, NULL, 1, 1, NULL } },
 };
 
-/* What a metric is called with beside its operands: a function, or parameters without which it draws at random. */
-static void choose_options(plan *s, const cbx__ms_point *p)
-{
-    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) s->parameters[i] = NAN;
-    s->options.parameters = s->parameters;
-    for (size_t i = 0; i < CBX_LEN(functions); i++)
-        if (strcmp(functions[i].metric, p->row->name) == 0) s->options.function = &functions[i].function;
-    if (strcmp(p->row->name, "kid") == 0) s->parameters[1] = (double)p->n;        /* each subset is the whole set */
-    if (strcmp(p->row->name, "image_inception_score") == 0) s->parameters[0] = 1; /* split */
-}
-
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **out, cbx_err *err)
 {
     const cbx__ms_point p = cbx__ms_read(given);
@@ -188,7 +177,13 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **out, cbx
 
     if (st) return st;
     s->operands = p.operands;
-    choose_options(s, &p);
+    s->options.parameters = s->parameters;
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) s->parameters[i] = NAN;
+    for (size_t i = 0; i < CBX_LEN(functions); i++)
+        if (strcmp(functions[i].metric, p.row->name) == 0) s->options.function = &functions[i].function;
+    /* without these they draw at random */
+    if (strcmp(p.row->name, "kid") == 0) s->parameters[1] = (double)p.n;         /* each subset is the whole set */
+    if (strcmp(p.row->name, "image_inception_score") == 0) s->parameters[0] = 1; /* split */
     st = cbx_metric_find(s->call.ctx, p.row->name, &s->metric, err);
     if (st)
         cbx__suite_engine_finish(s);
@@ -236,13 +231,7 @@ static bool is_blunt(const cbx__ms_point *p)
            !strcmp(p->row->name, "sinkhorn_divergence") || !strncmp(p->row->name, "streaming_", 10);
 }
 
-static bool supports_bf16(const cbx_params *given, const char **reason)
-{
-    const cbx__ms_point p = cbx__ms_read(given);
-
-    *reason = NULL;
-    return !is_blunt(&p);
-}
+CBX__SUITE_SUPPORTS(supports_bf16, cbx__ms_point, cbx__ms_read, !is_blunt(&p))
 
 static void collect_bf16(void *p)
 {
@@ -254,16 +243,11 @@ static void collect_bf16(void *p)
 }
 
 /* Of metrics whose operands have an item a row; the largest is seldom the last, nor are the first ten. */
-static bool supports_drop_last(const cbx_params *given, const char **reason)
-{
-    const cbx__ms_point p = cbx__ms_read(given);
-
-    *reason = NULL;
-    if (is_blunt(&p) || p.row->result != CBX__MS_ONE || strstr(p.row->name, "_at_k")) return false;
-    return p.n > 2 && strspn(p.row->operands, "rspmunbzlvPGLCEoVKM") == p.operands &&
-           strcmp(p.row->name, "directed_hausdorff") && strcmp(p.row->name, "hausdorff_distance") &&
-           strcmp(p.row->name, "maximum_calibration_error");
-}
+CBX__SUITE_SUPPORTS(supports_drop_last, cbx__ms_point, cbx__ms_read,
+                    !is_blunt(&p) && p.row->result == CBX__MS_ONE && p.n > 2 &&
+                        strspn(p.row->operands, "rspmunbzlvPGLCEoVKM") == p.operands && !strstr(p.row->name, "_at_k") &&
+                        strcmp(p.row->name, "directed_hausdorff") && strcmp(p.row->name, "hausdorff_distance") &&
+                        strcmp(p.row->name, "maximum_calibration_error"))
 
 static void run_drop_last(void *q)
 {
@@ -319,18 +303,8 @@ static const cbx_baseline_ops mutant_swapped = LIBRARY("mutant-swapped", "predic
 
 /* --- other packages: workers/python/cases/metrics.py --- */
 
-static bool has_rival(const cbx_params *given, char letter)
-{
-    const cbx__ms_point p = cbx__ms_read(given);
-    return strchr(p.row->rivals, letter) != NULL;
-}
-
 #define RIVAL(id, letter, name_, provider_, summary_, ...)                                                             \
-    static bool supports_##id(const cbx_params *given, const char **reason)                                            \
-    {                                                                                                                  \
-        *reason = NULL;                                                                                                \
-        return has_rival(given, letter);                                                                               \
-    }                                                                                                                  \
+    CBX__SUITE_SUPPORTS(supports_##id, cbx__ms_point, cbx__ms_read, strchr(p.row->rivals, letter) != NULL)             \
     static const cbx_baseline_ops id = CBX__SUITE_BASELINE(name_, provider_, summary_, .work = work,                   \
                                                            .supports = supports_##id, __VA_ARGS__);
 RIVAL(sklearn, 's', "scikit-learn", "metrics", "scikit-learn's function, or its natural form", .slow_reason = NULL)

@@ -33,13 +33,6 @@ static const char *device_of(const cbx_row *row)
     return NULL;
 }
 
-static bool has_device(const cbx__feed_rows *f, const char *device)
-{
-    for (size_t i = 0; i < f->nnewest; i++)
-        if (device_of(f->newest[i]) && !strcmp(device_of(f->newest[i]), device)) return true;
-    return false;
-}
-
 /* The fastest variant of a baseline on a device: the smallest minimum of its good rows; else any
  * row, for the reason. */
 static const cbx_row *side(const cbx__feed_rows *f, const char *device, const char *baseline)
@@ -63,8 +56,11 @@ static void put_device(cbx_arena *arena, const cbx__feed_rows *f, const char *de
     const char *name = cbx_arena_printf(arena, "perf_%s_baseline", device),
                *ratio = cbx_arena_printf(arena, "perf_%s_ratio", device);
 
-    if (!has_device(f, device)) return;
-    for (int i = 0; i < 2; i++) {
+    bool there = false;
+
+    for (size_t i = 0; i < f->nnewest; i++)
+        there |= device_of(f->newest[i]) && !strcmp(device_of(f->newest[i]), device);
+    for (int i = 0; there && i < 2; i++) {
         const cbx_row *r = rows[i];
         if (r && cbx_row_is_good(r) && r->min_s > 0) continue;
         cbx_json_set_null(fields, name);
@@ -74,6 +70,7 @@ static void put_device(cbx_arena *arena, const cbx__feed_rows *f, const char *de
                               : cbx_arena_printf(arena, "no row of '%s'", names[i]));
         return;
     }
+    if (!there) return;
     cbx_json_set_string(fields, name, reference);
     cbx_json_set_double(fields, ratio, round(1e4 * rows[0]->min_s / rows[1]->min_s) / 1e4);
 }

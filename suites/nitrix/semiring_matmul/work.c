@@ -36,18 +36,12 @@ bool cbx__sm_is(const cbx_params *params, cbx_algebra id) { return cbx__suite_al
 
 static double macs_of(const cbx__sm_point *p) { return (double)p->m * (double)p->k * (double)p->n; }
 
-/* Bytes of A, B and C. */
-static double bytes_of(const cbx__sm_point *p)
-{
-    const double m = (double)p->m, k = (double)p->k, n = (double)p->n;
-    return (double)cbx_dtype_size(p->dtype) * (m * k + k * n + m * n);
-}
-
 static void work_of(const cbx__sm_point *p, double ops_per_step, double flop_per_step, double extra_ops, cbx_work *out)
 {
-    const double macs = macs_of(p);
-    *out = cbx__suite_work(macs, macs * flop_per_step + extra_ops, bytes_of(p),
-                           cbx__suite_step_of(p->semiring->id).pipe, macs * ops_per_step + extra_ops);
+    const double macs = macs_of(p), m = (double)p->m, k = (double)p->k, n = (double)p->n;
+    const double bytes = (double)cbx_dtype_size(p->dtype) * (m * k + k * n + m * n);
+    *out = cbx__suite_work(macs, macs * flop_per_step + extra_ops, bytes, cbx__suite_step_of(p->semiring->id).pipe,
+                           macs * ops_per_step + extra_ops);
     if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) out->flop += (double)p->m * (double)p->n; /* the square roots */
 }
 
