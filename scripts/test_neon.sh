@@ -30,7 +30,7 @@ for name in base/allocator base/arena base/clock base/cpu base/ctx base/hash_tab
 done
 # What rows of primitives name and kernels do not call is left out.
 # shellcheck disable=SC2086
-"$compiler" $flags -Itests/array -ffp-contract=off -Wl,--unresolved-symbols=ignore-all tests/cross/kernels.c tests/array/kernels_random.c \
+"$compiler" $flags -Itests/array -ffp-contract=off -Wl,--unresolved-symbols=ignore-all tests/cross/kernels.c tests/array/kernels_check.c tests/array/kernels_random.c \
     "$out/stubs.c" "$out/kernels.o" $objects -lm -o "$out/compiled_kernels" || exit 2
 "$emulator" "$out/compiled_kernels" || exit 1
 

@@ -429,7 +429,7 @@ static bool accept(pair *p, kernel_trial *t, kernel_trial *smaller)
 
     cbx__kernel_finish(&smaller->k);
     cbx_text_reset(&p->why);
-    if (!cbx__kernel_check(k, &err) && hides_nan(k) && !p->emitter[0]->compile(p->ctx, 1, &k, &code[0], &err) &&
+    if (!kernel_check(k, &err) && hides_nan(k) && !p->emitter[0]->compile(p->ctx, 1, &k, &code[0], &err) &&
         !p->emitter[1]->compile(p->ctx, 1, &k, &code[1], &err))
         differs = trial_differs(smaller, (const cbx__code *const *)code, 0, &p->why);
     for (int i = 0; i < 2; i++) cbx__code_free(code[i]);

@@ -38,6 +38,8 @@ typedef struct kernel_data {
 
 void kernel_trial_make(kernel_trial *t, unsigned kinds, uint64_t seed);
 void kernel_trial_clear(kernel_trial *t);
+/* @return CBX_EINVAL: it breaks a rule of kernel.h, which the message names */
+cbx_status kernel_check(const cbx__kernel *k, cbx_err *err);
 /* Of its text. */
 uint64_t kernel_hash(const cbx__kernel *k);
 /* The same data each time.  Ends the test without memory. */

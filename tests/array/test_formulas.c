@@ -8,6 +8,7 @@
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/base/rng.h"
 #include "counted.h"
+#include "kernels_random.h"
 
 #define N 40000
 
@@ -145,7 +146,7 @@ static sampled run(cbx_prim p, cbx_dtype t, size_t spoiled)
     fill(x, t, p, 0);
     fill(y, t, p, 1);
     formula_kernel(&k, p, t, spoiled);
-    CHECK_OK(cbx__kernel_check(&k, &err), &err, cbx_prim_name(p));
+    CHECK_OK(kernel_check(&k, &err), &err, cbx_prim_name(p));
     CHECK_OK(cbx__emitter_interpreter.compile(ctx, 1, kernels, &code, &err), &err, cbx_prim_name(p));
     code->fn[0](code->self[0], 1, N, (char *const[]){ got, (char *)inside, x, y }, zero, zero);
     (operands == 1 ? loops->unary(p, t) : loops->binary(p, t))(N, (char *const[]){ wanted, x, y }, step);

@@ -165,9 +165,9 @@ TEST(kernels_are_checked)
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx__kernel k;
         make_axpy(&k, cbx_allocator_default());
-        CHECK_OK(cbx__kernel_check(&k, &err), &err, "as it is");
+        CHECK_OK(kernel_check(&k, &err), &err, "as it is");
         k.instr.items[cases[i].at] = cases[i].instr;
-        CHECK_STATUS(cbx__kernel_check(&k, &err), CBX_EINVAL, cases[i].message);
+        CHECK_STATUS(kernel_check(&k, &err), CBX_EINVAL, cases[i].message);
         CHECK_STR(err.message, cases[i].message, "message");
         cbx__kernel_clear(&k);
     }

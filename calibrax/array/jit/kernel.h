@@ -170,8 +170,6 @@ extern const uint8_t cbx__prim_kop[CBX_PRIM_LIMIT];
 const char *cbx__kernel_word(const cbx__kinstr *i);
 /** Whether results of an operation may have a dtype. */
 bool cbx__kernel_gives(cbx__kop op, cbx_dtype t);
-/** Whether it is as stated above, for tests and whoever debugs: emitters take it as given.  @return CBX_OK; CBX_EINVAL */
-cbx_status cbx__kernel_check(const cbx__kernel *k, cbx_err *err);
 /** Removes instructions that no output needs, and renumbers. */
 void cbx__kernel_finish(cbx__kernel *k);
 /** Instructions of an element, functions counted as 20. */
