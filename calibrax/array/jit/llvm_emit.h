@@ -96,7 +96,7 @@ static inline void llvm_incoming(const llvm_emission *e, LLVMValueRef to, LLVMVa
 {
     e->c->AddIncoming(to, &v, &from, 1);
 }
-/** With what comes from one block; NULL: all of it is told later. */
+/** With what comes from one block; NULL: all of it is added later. */
 static inline LLVMValueRef llvm_phi(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef v, LLVMBasicBlockRef from)
 {
     LLVMValueRef phi = e->c->BuildPhi(e->builder, type, "");

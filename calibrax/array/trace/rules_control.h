@@ -32,7 +32,7 @@ static inline bool *cbx__flag_list(cbx__lists *l, size_t n) { return cbx__list_o
 cbx_array **cbx__owned_list(cbx__lists *l, size_t n);
 /** Frees the lists and records the failure, if there is one. */
 void cbx__lists_close(cbx__lists *l);
-/** Opens a trace and a scope; false: the rule has failed, and there is none. */
+/** Opens a trace and a scope; false: the rule has failed, and neither is open. */
 bool cbx__lists_trace(cbx__lists *l, const char *name);
 /** Ends both; *end, which is cleared, has the trace. */
 void cbx__lists_end(cbx__lists *l, size_t nout, cbx_array *const *out, cbx__traced *end);
