@@ -54,14 +54,6 @@ static uint64_t elements_at(const cbx__nest *n, const cbx__site *at, bool kept)
     return count;
 }
 
-static uint64_t elements_of(const cbx__nest *n, bool kept)
-{
-    uint64_t count = 1;
-    for (int i = 0; i < n->ndim; i++)
-        if (!kept || !(n->gone >> i & 1)) count *= n->shape[i];
-    return count;
-}
-
 static void add_function(cbx_cost_step *out, cbx_prim prim, uint64_t n)
 {
     size_t i = 0;
@@ -83,7 +75,8 @@ static uint64_t chain_of(const cbx__nest *n)
     for (size_t i = 0; length && i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         uint32_t before = 0;
-        for (int o = 0; o < cbx__kernel_operands(x); o++) before = length[x->in[o]] > before ? length[x->in[o]] : before;
+        for (int o = 0; o < cbx__kernel_operands(x); o++)
+            before = length[x->in[o]] > before ? length[x->in[o]] : before;
         if (x->op == CBX__K_CARRY)
             length[i] = 1;
         else if (before > 0)
@@ -99,7 +92,7 @@ static uint64_t chain_of(const cbx__nest *n)
 
 static void count_nest(const cbx__nest *n, cbx_cost_step *out)
 {
-    const uint64_t elements = elements_of(n, false), results = elements_of(n, true);
+    const uint64_t results = cbx__nest_points(n, false), elements = results * cbx__nest_points(n, true);
     const cbx_cost one = cost_of_instructions(&n->kernel);
 
     cbx_cost_add(&out->work, &one, elements);
@@ -144,10 +137,7 @@ static void list_sites(const cbx__nest *n, bool stores, cbx_text *t)
 
 static void describe_nest(const cbx__nest *n, cbx_text *t)
 {
-    cbx_text_puts(t, "kernel over (");
-    for (int i = 0; i < n->ndim; i++)
-        cbx_text_printf(t, "%s%zu%s", i ? ", " : "", n->shape[i], n->gone >> i & 1 ? " folded" : "");
-    cbx_text_puts(t, ")");
+    cbx__nest_name(n, t);
     list_sites(n, false, t);
     list_sites(n, true, t);
     for (size_t f = 0; f < n->nfolds; f++)
@@ -164,12 +154,6 @@ static bool count_node(const cbx__program *p, const cbx__node *node, cbx_cost_st
     for (uint32_t r = 0; r < node->nout; r++) out->is_f64 |= cbx_dtype_size(values[node->out + r].desc.dtype) >= 8;
     out->threads = 1;
     return cbx__cost_of_node(&p->al, p->graph, node, &out->work);
-}
-
-static void describe_node(const cbx__node *node, cbx_text *t)
-{
-    cbx_text_printf(t, "%%%u = %s", node->out, cbx_prim_name(node->prim));
-    for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(t, " %%%u", node->in[i]);
 }
 
 /* ---- memory ---- */
@@ -268,7 +252,7 @@ static cbx_status count_step(const cbx__program *p, const cbx__step *step, cbx_c
     CBX_SCOPED(cbx_text, text, &p->al);
     if (node) {
         if (!count_node(p, node, out)) st = cbx_fail_nomem(err, "the cost of a compiled function");
-        describe_node(node, &text);
+        cbx__node_name(node, &text);
     } else {
         count_nest(&p->nests[step->nest], out);
         describe_nest(&p->nests[step->nest], &text);

@@ -131,9 +131,8 @@ static double seconds_since(uint64_t *start)
     return s;
 }
 
-/* emitter NULL: for GPUs */
-static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
-                         cbx__program **out, cbx_err *err)
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                               cbx__program **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__program *p = cbx_mem_zalloc(al, sizeof *p);
@@ -171,12 +170,6 @@ static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *
     return st;
 }
 
-cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
-                               cbx__program **out, cbx_err *err)
-{
-    return create(ctx, g, emitter, longest, out, err);
-}
-
 cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err)
 {
     static const size_t longest[] = { CBX__LONGEST, 24, 0 };
@@ -184,7 +177,7 @@ cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__progr
     cbx_status st = CBX_EUNSUPPORTED;
 
     for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++)
-        st = create(ctx, g, NULL, longest[i], out, &why);
+        st = cbx__program_create(ctx, g, NULL, longest[i], out, &why);
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 

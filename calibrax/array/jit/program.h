@@ -50,6 +50,7 @@ typedef struct cbx__program {
 
 /**
  * Compiles a finished graph, which must live as long as the program.
+ * @param emitter  NULL: for GPUs, see below
  * @param longest  operations of one kernel; 0: every operation by itself
  * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED (a kernel has too many operands: fewer operations are needed); what the emitter
  *         returns
@@ -80,6 +81,9 @@ size_t cbx__program_bytes(const cbx__program *p, int threads);
 cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
                             cbx_err *err);
 
+/** Adds "kernel over (8, 3 folded)", and "%3 = sum %2", to a text. */
+void cbx__nest_name(const cbx__nest *n, cbx_text *out);
+void cbx__node_name(const cbx__node *node, cbx_text *out);
 /** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter for it) */
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err);
 

@@ -4,12 +4,24 @@
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/jit/program.h"
 
-static void nest_text(const cbx__nest *n, bool kernels, cbx_text *out)
+void cbx__nest_name(const cbx__nest *n, cbx_text *out)
 {
     cbx_text_puts(out, "kernel over (");
     for (int i = 0; i < n->ndim; i++)
         cbx_text_printf(out, "%s%zu%s", i ? ", " : "", n->shape[i], n->gone >> i & 1 ? " folded" : "");
-    cbx_text_printf(out, "), %zu instructions\n", n->kernel.instr.n);
+    cbx_text_puts(out, ")");
+}
+
+void cbx__node_name(const cbx__node *node, cbx_text *out)
+{
+    cbx_text_printf(out, "%%%u = %s", node->out, cbx_prim_name(node->prim));
+    for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
+}
+
+static void nest_text(const cbx__nest *n, bool kernels, cbx_text *out)
+{
+    cbx__nest_name(n, out);
+    cbx_text_printf(out, ", %zu instructions\n", n->kernel.instr.n);
     for (size_t s = 0; s < n->kernel.streams.n; s++)
         if (n->sites[s].base != CBX__NO_VALUE)
             cbx_text_printf(out, "  %s %%%u\n", s < n->kernel.nout ? "stores" : "loads", n->sites[s].base);
@@ -26,9 +38,7 @@ static void steps_text(const cbx__program *p, bool kernels, cbx_text *out)
             nest_text(&p->nests[step->nest], kernels, out);
             continue;
         }
-        const cbx__node *node = &p->graph->nodes.items[step->node];
-        cbx_text_printf(out, "%%%u = %s", node->out, cbx_prim_name(node->prim));
-        for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
+        cbx__node_name(&p->graph->nodes.items[step->node], out);
         cbx_text_puts(out, "\n");
     }
 }
