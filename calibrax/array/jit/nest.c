@@ -160,15 +160,15 @@ bool cbx__sort_streams(cbx__builder *b)
     return true;
 }
 
-/* Dimension i and the one inside it are one for every stream and result. */
-static bool merges(const cbx__nest *n, int outer, int inner)
+/* A dimension, which is folded if `gone`, and the one inside it are one for every stream and result. */
+static bool merges(const cbx__nest *n, bool gone, int outer, int inner)
 {
     const ptrdiff_t length = (ptrdiff_t)n->shape[inner];
 
-    if (!(n->gone >> outer & 1) != !(n->gone >> inner & 1)) return false;
+    if (gone != (n->gone >> inner & 1)) return false;
     for (size_t s = 0; s < n->kernel.streams.n; s++)
         if (n->sites[s].strides[outer] != n->sites[s].strides[inner] * length) return false;
-    for (size_t f = 0; f < n->nfolds && !(n->gone >> inner & 1); f++)
+    for (size_t f = 0; f < n->nfolds && !gone; f++)
         if (n->folds[f].result.strides[outer] != n->folds[f].result.strides[inner] * length) return false;
     return true;
 }
@@ -186,19 +186,11 @@ static void merge_dimensions(cbx__nest *n)
     unsigned gone = 0;
 
     for (int i = 0; i < n->ndim; i++) {
-        if (to > 0) {
-            /* the last kept one is at to - 1 with its bit in `gone`; compare it with i */
-            const unsigned all = n->gone;
-            bool joins;
-            n->gone = (all & ~(1u << (to - 1))) | (gone & 1u << (to - 1));
-            joins = merges(n, to - 1, i);
-            n->gone = all;
-            if (joins) {
-                const size_t length = n->shape[to - 1] * n->shape[i];
-                move_dimension(n, to - 1, i);
-                n->shape[to - 1] = length;
-                continue;
-            }
+        if (to > 0 && merges(n, gone >> (to - 1) & 1, to - 1, i)) {
+            const size_t length = n->shape[to - 1] * n->shape[i];
+            move_dimension(n, to - 1, i);
+            n->shape[to - 1] = length;
+            continue;
         }
         if (n->gone >> i & 1) gone |= 1u << to;
         move_dimension(n, to++, i);

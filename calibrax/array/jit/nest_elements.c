@@ -118,18 +118,6 @@ static cbx__kid map(cbx__builder *b, const cbx__node *node, const cbx__form *at)
     return node->prim == CBX_PRIM_COPY ? in[0] : cbx__lower(&b->nest->kernel, &op, in);
 }
 
-/* A reshape by axes of length 1: the other axes keep their forms. */
-static void reshape_forms(const cbx_array_desc *from, const cbx_array_desc *to, const cbx__form *at, cbx__form *below)
-{
-    int k = 0;
-
-    for (int a = 0; a < from->ndim; a++) {
-        if (from->shape[a] == 1) continue;
-        while (to->shape[k] == 1) k++;
-        below[a] = at[k++];
-    }
-}
-
 /* The same element, counted in row-major order, of a value in memory. */
 static cbx__kid reshaped_load(cbx__builder *b, const cbx__node *node, const cbx__form *at)
 {
@@ -151,7 +139,11 @@ static cbx__kid view(cbx__builder *b, const cbx__node *node, const cbx__form *at
     case CBX_PRIM_STOP_GRADIENT: return cbx__element(b, node->in[0], at);
     case CBX_PRIM_RESHAPE:
         if (!cbx__reshapes_units(from, to)) return reshaped_load(b, node, at);
-        reshape_forms(from, to, at, below);
+        for (int a = 0, k = 0; a < from->ndim; a++) { /* by axes of length 1: the others keep their forms */
+            if (from->shape[a] == 1) continue;
+            while (to->shape[k] == 1) k++;
+            below[a] = at[k++];
+        }
         break;
     case CBX_PRIM_TRANSPOSE:
         for (int a = 0; a < to->ndim; a++) below[attrs->axes[a]] = at[a];
@@ -171,32 +163,25 @@ static cbx__kid view(cbx__builder *b, const cbx__node *node, const cbx__form *at
 
 /* ---- folds that are written out ---- */
 
-typedef struct fold_ops {
-    cbx__kernel *k;
-    cbx_prim prim;
-    cbx_dtype wide;
-    bool skips_nan;
-} fold_ops;
-
-static cbx__kid folded(const fold_ops *f, cbx__kid t, cbx__kid x)
+static cbx__kid folded(cbx__kernel *k, const cbx__nest_fold *f, cbx__kid t, cbx__kid x)
 {
     const bool flt = cbx_dtype_kind(f->wide) == CBX_KIND_FLOAT;
     const cbx__kop ordered = f->prim == CBX_PRIM_REDUCE_MAX ? CBX__K_GE : CBX__K_LE;
     cbx__kid keeps;
 
     switch (f->prim) {
-    case CBX_PRIM_SUM: return cbx__k2(f->k, CBX__K_ADD, f->wide, t, x);
-    case CBX_PRIM_PROD: return cbx__k2(f->k, CBX__K_MUL, f->wide, t, x);
-    case CBX_PRIM_ANY: return cbx__k2(f->k, CBX__K_OR, CBX_BOOL, t, x);
-    case CBX_PRIM_ALL: return cbx__k2(f->k, CBX__K_AND, CBX_BOOL, t, x);
+    case CBX_PRIM_SUM: return cbx__k2(k, CBX__K_ADD, f->wide, t, x);
+    case CBX_PRIM_PROD: return cbx__k2(k, CBX__K_MUL, f->wide, t, x);
+    case CBX_PRIM_ANY: return cbx__k2(k, CBX__K_OR, CBX_BOOL, t, x);
+    case CBX_PRIM_ALL: return cbx__k2(k, CBX__K_AND, CBX_BOOL, t, x);
     default: break;
     }
-    keeps = cbx__k2(f->k, ordered, CBX_BOOL, t, x);
+    keeps = cbx__k2(k, ordered, CBX_BOOL, t, x);
     if (flt) { /* as the folds of the reference backend: NaN wins, or never */
         const cbx__kid nan = f->skips_nan ? x : t;
-        keeps = cbx__k2(f->k, CBX__K_OR, CBX_BOOL, keeps, cbx__k2(f->k, CBX__K_NE, CBX_BOOL, nan, nan));
+        keeps = cbx__k2(k, CBX__K_OR, CBX_BOOL, keeps, cbx__k2(k, CBX__K_NE, CBX_BOOL, nan, nan));
     }
-    return cbx__k3(f->k, CBX__K_SELECT, f->wide, keeps, t, x);
+    return cbx__k3(k, CBX__K_SELECT, f->wide, keeps, t, x);
 }
 
 /* In which dtype a fold is carried out. */
@@ -213,7 +198,9 @@ static cbx__kid small(cbx__builder *b, const cbx__node *node, const cbx__form *a
     const int last = from->ndim - 1;
     const size_t n = from->shape[last];
     cbx__kernel *k = &b->nest->kernel;
-    const fold_ops f = { k, node->prim, cbx__wide_of(node, from->dtype, to->dtype), node->attrs->mode != 0 };
+    const cbx__nest_fold f = { .prim = node->prim,
+                               .skips_nan = node->attrs->mode != 0,
+                               .wide = cbx__wide_of(node, from->dtype, to->dtype) };
     cbx__form *below = cbx__new_forms(b, from->ndim);
     cbx__kid x[CBX__SMALL] = { 0 }, r;
 
@@ -228,12 +215,11 @@ static cbx__kid small(cbx__builder *b, const cbx__node *node, const cbx__form *a
     }
     if (n == CBX__SMALL && f.prim == CBX_PRIM_SUM) {
         for (size_t width = 1; width < n; width *= 2)
-            for (size_t i = 0; i < n; i += 2 * width) x[i] = folded(&f, x[i], x[i + width]);
-        r = x[0];
+            for (size_t i = 0; i < n; i += 2 * width) x[i] = folded(k, &f, x[i], x[i + width]);
     } else {
-        r = x[0];
-        for (size_t i = 1; i < n; i++) r = folded(&f, r, x[i]);
+        for (size_t i = 1; i < n; i++) x[0] = folded(k, &f, x[0], x[i]);
     }
+    r = x[0];
     if (f.prim == CBX_PRIM_SUM && cbx_dtype_kind(f.wide) == CBX_KIND_FLOAT) /* -0 becomes 0 */
         r = cbx__k2(k, CBX__K_ADD, f.wide, cbx__kernel_const(k, f.wide, (cbx_scalar){ .dtype = CBX_F64 }), r);
     return cbx__kernel_cast(k, f.wide, to->dtype, r);
