@@ -361,7 +361,7 @@ static bool run_there(const struct gpu_kernel *self, const cbx__nest *nest, char
     bool left = false;
 
     CHECK_LE(streams, KERNELS_STREAMS, "streams");
-    CHECK_OK(cbx__gpu_nests_create(self->of->ctx, g, 1, nest, &nests, &err), &err, "functions");
+    CHECK_OK(cbx__gpu_nests_create(self->of->ctx, g, 1, nest, 0, &nests, &err), &err, "functions");
     if (!nests->taken[0] || gpu_records(g)) {
         cbx__gpu_nests_free(nests);
         return false;

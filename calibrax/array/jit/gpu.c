@@ -46,8 +46,8 @@ static cbx_status make_functions(cbx_ctx *ctx, cbx__gpu_nests *g, cbx_err *err)
     return st;
 }
 
-cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, cbx__gpu_nests **out,
-                                 cbx_err *err)
+cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, size_t nconstants,
+                                 cbx__gpu_nests **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__gpu_nests *g = cbx_mem_zalloc(al, sizeof *g);
@@ -55,10 +55,11 @@ cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cb
     cbx_status st = CBX_OK;
 
     if (!g) return cbx_fail_nomem(err, "functions for a GPU");
-    *g = (cbx__gpu_nests){ .al = *al, .gpu = gpu, .n = n };
+    *g = (cbx__gpu_nests){ .al = *al, .gpu = gpu, .n = n, .nconstants = nconstants };
     g->taken = cbx_mem_calloc(al, n + 1, sizeof *g->taken);
     g->functions = cbx_mem_calloc(al, n + 1, sizeof *g->functions);
-    if (!g->taken || !g->functions) st = cbx_fail_nomem(err, "functions for a GPU");
+    g->constants = cbx_mem_calloc(al, nconstants + 1, sizeof(cbx_array *));
+    if (!g->taken || !g->functions || !g->constants) st = cbx_fail_nomem(err, "functions for a GPU");
     for (size_t i = 0; !st && i < n; i++) {
         if (cbx__gpu_takes(&nests[i], NULL)) continue;
         g->taken[i] = &nests[i];

@@ -62,8 +62,8 @@ typedef struct cbx__gpu_nests {
 
 /** The nests must live as long.  Where LLVM is missing and the code is not on disk, none is taken.
  *  @return CBX_OK; CBX_ENOMEM; what the device returns */
-cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, cbx__gpu_nests **out,
-                                 cbx_err *err);
+cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, size_t nconstants,
+                                 cbx__gpu_nests **out, cbx_err *err);
 /** NULL is fine. */
 void cbx__gpu_nests_free(cbx__gpu_nests *g);
 

@@ -311,7 +311,7 @@ static cbx_status copier(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, const en
     if (!e) return cbx_fail_nomem(err, "a copy on a GPU");
     if (!known && copy_nest(a, ctx, e)) {
         if (e->nest.kernel.failed) st = cbx_fail_nomem(err, "a copy on a GPU");
-        if (!st) st = cbx__gpu_nests_create(ctx, g, 1, &e->nest, &e->nests, err);
+        if (!st) st = cbx__gpu_nests_create(ctx, g, 1, &e->nest, 0, &e->nests, err);
     }
     if (known || (!st && e->nests)) {
         if (!known) st = keep(k, hash, e, err);

@@ -4,22 +4,6 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/loops.h"
 
-static cbx_status make_nests(cbx_ctx *ctx, const cbx__program *p, cbx__gpu *gpu, cbx__gpu_nests **out, cbx_err *err)
-{
-    cbx__gpu_nests *g = NULL;
-    cbx_status st = cbx__gpu_nests_create(ctx, gpu, p->nnests, p->nests, &g, err);
-
-    if (st) return st;
-    g->constants = cbx_mem_calloc(&g->al, p->graph->values.n + 1, sizeof(cbx_array *));
-    g->nconstants = p->graph->values.n;
-    if (g->constants) {
-        *out = g;
-        return CBX_OK;
-    }
-    cbx__gpu_nests_free(g);
-    return cbx_fail_nomem(err, "the constants of a compiled function");
-}
-
 cbx_status cbx__program_nests(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, const cbx__gpu_nests **out, cbx_err *err)
 {
     cbx_status st = CBX_OK;
@@ -27,7 +11,8 @@ cbx_status cbx__program_nests(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cons
 
     pthread_mutex_lock(&p->lock);
     while (i < CBX_LEN(p->on_gpu) - 1 && p->on_gpu[i] && p->on_gpu[i]->gpu != gpu) i++;
-    if (!p->on_gpu[i]) st = make_nests(ctx, p, gpu, &p->on_gpu[i], err);
+    if (!p->on_gpu[i])
+        st = cbx__gpu_nests_create(ctx, gpu, p->nnests, p->nests, p->graph->values.n, &p->on_gpu[i], err);
     if (!st) *out = p->on_gpu[i];
     pthread_mutex_unlock(&p->lock);
     return st;
