@@ -28,6 +28,7 @@ from places import code_of, other_rows, place_of, source_at
 from protocol import Channel, require
 
 CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
+PHASES = {"setup": "setup", "training": "run_training", "evaluation": "run_evaluation", "targets": "get_performance_targets", "teardown": "teardown"}
 PROTOCOL = ("setup", "run_training", "run_evaluation", "teardown", "get_performance_targets")
 RUNS = ("run_training", "run_evaluation", "work", "run_batch")
 FRAMEWORKS = ("numpy", "scipy", "jax", "jaxlib", "flax", "torch", "tensorflow", "calibrax")
@@ -235,12 +236,10 @@ class Session:
         return self._answer("benchmark", find)
 
     def phase(self, message: dict[str, Any]) -> dict[str, Any]:
-        calls = {"setup": lambda: self._benchmark.setup(), "training": lambda: self._numbers("run_training"),
-                 "evaluation": lambda: self._numbers("run_evaluation"), "targets": lambda: self._numbers("get_performance_targets"),
-                 "teardown": lambda: self._benchmark.teardown()}
-        call = calls.get(message.get("phase", ""))
-        require(call, "there is no such phase")
-        return self._answer("phase", lambda: {"values": call() or {}}, interruptible=message["phase"] != "teardown")
+        method = PHASES.get(message.get("phase", ""), "")
+        require(method, "there is no such phase")
+        call = self._numbers if method in RUNS or method == "get_performance_targets" else lambda name: getattr(self._benchmark, name)() or {}
+        return self._answer("phase", lambda: {"values": call(method)}, interruptible=method != "teardown")
 
     def epoch(self, message: dict[str, Any]) -> dict[str, Any]:
         iterations, clock, ns = range(message["iterations"]), time.perf_counter_ns, 0
@@ -334,14 +333,12 @@ class Session:
             raise Failure(f"'{self._name}' has neither {', '.join(RUNS[:-1])} nor {RUNS[-1]}")
 
     def _describe(self) -> dict[str, Any]:
-        of_phase = {"setup": "setup", "training": "run_training", "evaluation": "run_evaluation", "targets": "get_performance_targets",
-                    "teardown": "teardown"}
         work = [name for name in ("work", "run_batch") if self._has(name)]
         defs = {}
         for name, given in (getattr(self._benchmark, "metric_defs", None) or {}).items():
             defs[name] = {"unit": "", **(given.to_dict() if hasattr(given, "to_dict") else dict(given)), "name": name}
         tags, domain = getattr(self._benchmark, "tags", None), getattr(self._benchmark, "domain", "")
-        return {"phases": [phase for phase, method in of_phase.items() if self._has(method)] + ["work"] * bool(work),
+        return {"phases": [phase for phase, method in PHASES.items() if self._has(method)] + ["work"] * bool(work),
                 "batches": work[:1] == ["run_batch"], "domain": domain if isinstance(domain, str) else "",
                 "tags": {str(k): str(v) for k, v in tags.items()} if isinstance(tags, dict) else {}, "clock_ns": 1e9 * clock_step_s(),
                 **({"source": self._source} if self._source else {}), "versions": versions(), "run": {"id": "launch", "timestamp": datetime.now(timezone.utc).isoformat(), "points": [], "metric_defs": defs}}
