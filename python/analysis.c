@@ -48,21 +48,11 @@ static PyObject *do_rank_stability(cx_call *c)
     return CX_TUPLE(samples.n, cx_numbers_object(share + i * samples.n, samples.n));
 }
 
-static PyObject *do_pareto(cx_call *c)
-{
-    cbx_direction *directions;
-    size_t n, d, *at, k = 0;
-    cx_samples x;
-    bool *front;
-
-    if (!cx_table_arg(c, "points", &x, &n, &d) || !(directions = cx_directions_arg(c, "directions", d)) ||
-        !(front = cx_alloc(c, n, sizeof *front)) || !(at = cx_alloc(c, n, sizeof *at)) || !cx_begin(c) ||
-        !cx_fine(c, cbx_pareto_front(c->ctx, x.x, n, d, directions, front, NULL, NULL, &c->err)))
-        return NULL;
-    for (size_t i = 0; i < n; i++)
-        if (front[i]) at[k++] = i;
-    return cx_wholes_object(at, k);
-}
+CX_RETURN(do_pareto, (cbx_direction * directions; size_t n, d; cx_samples x; bool *front),
+          cx_table_arg(c, "points", &x, &n, &d) && (directions = cx_directions_arg(c, "directions", d)) &&
+              (front = cx_alloc(c, n, sizeof *front)) && cx_begin(c) &&
+              cx_fine(c, cbx_pareto_front(c->ctx, x.x, n, d, directions, front, NULL, NULL, &c->err)),
+          cx_places_object(c, front, n))
 
 /* ---- scaling ---- */
 
@@ -107,19 +97,13 @@ CX_RETURN(do_confirm, (double level, threshold; cbx_interval change; cbx_verdict
 CX_COMPUTE(do_noise, cbx_noise, NOISE, (cx_samples x), CX_GET(c, x),
            cbx_noise_estimate(c->ctx, x.x, x.n, &out, &c->err))
 
-static PyObject *do_verdict(cx_call *c)
-{
-    double margin = CBX_VERDICT_MARGIN;
-    cx_samples ratio;
-
-    if (!CX_GET(c, ratio, margin)) return NULL;
-    if (ratio.n != 4)
-        return cx_refuse(c, "ratio", PyExc_ValueError, "an Interval: value, lower, upper, level", cx_arg(c, "ratio")),
-               NULL;
-    if (!(margin >= 0)) return cx_refuse(c, "margin", PyExc_ValueError, "at least 0", cx_arg(c, "margin")), NULL;
-    return PyUnicode_FromString(cbx_verdict_name(
-        cbx_verdict_of_ratio(&(cbx_interval){ ratio.x[0], ratio.x[1], ratio.x[2], ratio.x[3] }, margin)));
-}
+CX_RETURN(do_verdict, (double margin = CBX_VERDICT_MARGIN; cx_samples ratio),
+          CX_GET(c, ratio, margin) &&
+              (ratio.n == 4 || cx_refuse(c, "ratio", PyExc_ValueError, "an Interval: value, lower, upper, level",
+                                         cx_arg(c, "ratio"))) &&
+              (margin >= 0 || cx_refuse(c, "margin", PyExc_ValueError, "at least 0", cx_arg(c, "margin"))),
+          PyUnicode_FromString(cbx_verdict_name(
+              cbx_verdict_of_ratio(&(cbx_interval){ ratio.x[0], ratio.x[1], ratio.x[2], ratio.x[3] }, margin))))
 
 /* ---- ChangeStream ---- */
 

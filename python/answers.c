@@ -122,6 +122,15 @@ PyObject *cx_numbers_object(const double *x, size_t n) { return CX_TUPLE(n, PyFl
 
 PyObject *cx_wholes_object(const size_t *x, size_t n) { return CX_TUPLE(n, PyLong_FromSize_t(x[i])); }
 
+PyObject *cx_places_object(cx_call *c, const bool *mask, size_t n)
+{
+    size_t *at = cx_alloc(c, n, sizeof *at), k = 0;
+
+    for (size_t i = 0; at && i < n; i++)
+        if (mask[i]) at[k++] = i;
+    return at ? cx_wholes_object(at, k) : NULL;
+}
+
 PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n)
 {
     return CX_TUPLE(n, cx_answer_object(st, kind, (const char *)from + i * types[kind].size));

@@ -77,6 +77,8 @@ PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const vo
 PyObject *cx_numbers_object(const double *x, size_t n);
 /** Tuple of n integers. */
 PyObject *cx_wholes_object(const size_t *x, size_t n);
+/** Tuple of the places where a mask is true. */
+PyObject *cx_places_object(cx_call *c, const bool *mask, size_t n);
 
 /* ---- arguments: false with an exception that names function and parameter ---- */
 

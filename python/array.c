@@ -258,12 +258,10 @@ static PyObject *array_iter(PyObject *self)
 
 CX_RETURN(do_namespace, (int api_version), CX_GET(c, api_version), Py_NewRef(c->st->arrays))
 
-static PyObject *do_to_device(cx_call *c)
-{
-    if (cx_arg(c, "stream"))
-        return cx_raise(CBX_EINVAL, "to_device: 'stream' must be None: the copy is complete when the call returns");
-    return Py_NewRef(c->self); /* the call moves its result */
-}
+CX_RETURN(do_to_device, (),
+          !cx_arg(c, "stream") ||
+              cx_raise(CBX_EINVAL, "to_device: 'stream' must be None: the copy is complete when the call returns"),
+          Py_NewRef(c->self)) /* the call moves its result */
 
 static PyObject *do_dlpack_device(cx_call *c)
 {
@@ -280,14 +278,10 @@ static PyObject *do_array_function(cx_call *c)
 }
 
 /* NumPy borrows the buffer; this is for traced arrays, which have none, and for callers that ask for no buffer. */
-static PyObject *do_array(cx_call *c)
-{
-    PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy");
-
-    if (!cx_concrete(c->st, handle_of(c->self), "a NumPy array")) return NULL;
-    if (!cx_shareable(handle_of(c->self), "a NumPy array", PyExc_TypeError)) return NULL;
-    return cx_python("_values", "as_numpy", "OOO", c->self, dtype ? dtype : Py_None, copy ? copy : Py_None);
-}
+CX_RETURN(do_array, (PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy")),
+          cx_concrete(c->st, handle_of(c->self), "a NumPy array") &&
+              cx_shareable(handle_of(c->self), "a NumPy array", PyExc_TypeError),
+          cx_python("_values", "as_numpy", "OOO", c->self, dtype ? dtype : Py_None, copy ? copy : Py_None))
 
 /* ---- copies ---- */
 

@@ -130,19 +130,13 @@ static PyObject *do_eye(cx_call *c)
     return cx_result(c, cbx_eye(c->ctx, n_rows, n_cols, (ptrdiff_t)k, dtype));
 }
 
-static PyObject *do_meshgrid(cx_call *c)
-{
-    cbx_array *out[CBX_MAX_RANK] = { 0 };
-    cx_arrays arrays;
-    int indexing;
-
-    if (!CX_GET(c, arrays, indexing)) return NULL;
-    if (arrays.n > CBX_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "meshgrid: 'arrays' must be at most %d, got %zu", CBX_MAX_RANK, arrays.n);
-    if (!cx_begin(c)) return NULL;
-    cbx_meshgrid(c->ctx, arrays.n, arrays.list, indexing == 0, out);
-    return cx_results(c, arrays.n, out, false);
-}
+CX_RETURN(do_meshgrid, (cbx_array * out[CBX_MAX_RANK] = { 0 }; cx_arrays arrays; int indexing),
+          CX_GET(c, arrays, indexing) &&
+              (arrays.n <= CBX_MAX_RANK ||
+               cx_refused(PyExc_ValueError, "meshgrid: 'arrays' must be at most %d, got %zu", CBX_MAX_RANK,
+                          arrays.n)) &&
+              cx_begin(c),
+          (cbx_meshgrid(c->ctx, arrays.n, arrays.list, indexing == 0, out), cx_results(c, arrays.n, out, false)))
 
 /* clang-format off */
 #define LIKE "x: Array, /, *, dtype: DType | None = None, device: str | None = None"

@@ -5,14 +5,8 @@
 
 /* ---- backends ---- */
 
-static PyObject *do_backend(cx_call *c)
-{
-    const char *name;
-
-    if (!cx_begin(c)) return NULL;
-    name = cbx_ctx_backend(c->ctx)->name;
-    return cx_keep(c, 0, NULL) ? PyUnicode_FromString(name) : NULL;
-}
+CX_RETURN(do_backend, (const char *name), cx_begin(c) && (name = cbx_ctx_backend(c->ctx)->name) && cx_keep(c, 0, NULL),
+          PyUnicode_FromString(name))
 
 static PyObject *do_backends(cx_call *c)
 {
@@ -23,18 +17,11 @@ static PyObject *do_backends(cx_call *c)
     return CX_LIST(n, PyUnicode_FromString(cbx_backend_at(i)->name));
 }
 
-static PyObject *do_set_backend(cx_call *c)
-{
-    const cbx_backend *backend = cbx_backend_at(0);
-    const char *name;
-
-    if (!CX_GET(c, name)) return NULL;
-    if (strcmp(name, "auto") != 0 && cbx_backend_find(name, &backend, NULL))
-        return PyErr_Format(PyExc_ValueError, "%s: unknown backend '%s': it must be auto, reference or jit", c->name,
-                            name);
-    c->st->backend = backend;
-    Py_RETURN_NONE;
-}
+CX_RETURN(do_set_backend, (const cbx_backend *backend = cbx_backend_at(0); const char *name),
+          CX_GET(c, name) && (strcmp(name, "auto") == 0 || !cbx_backend_find(name, &backend, NULL) ||
+                              cx_refused(PyExc_ValueError,
+                                         "%s: unknown backend '%s': it must be auto, reference or jit", c->name, name)),
+          (c->st->backend = backend, Py_NewRef(Py_None)))
 
 /* ---- devices ---- */
 

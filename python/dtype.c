@@ -243,17 +243,11 @@ static PyObject *do_result_type(cx_call *c)
     return cx_dtype_object(c->st, all);
 }
 
-static PyObject *do_can_cast(cx_call *c)
-{
-    cx_operand v;
-    cbx_dtype from, to;
-
-    if (!dtype_or_number(c, cx_arg(c, "from_"), &from, &v) || !cx_dtype_from(c->st, cx_arg(c, "to"), &to)) return NULL;
-    if (from == CBX_DTYPE_COUNT) {
-        return cx_refuse(c, "from_", PyExc_TypeError, "an Array or a dtype", cx_arg(c, "from_")), NULL;
-    }
-    return PyBool_FromLong(cbx_can_cast(from, to));
-}
+CX_RETURN(do_can_cast, (cx_operand v; cbx_dtype from, to),
+          dtype_or_number(c, cx_arg(c, "from_"), &from, &v) && cx_dtype_from(c->st, cx_arg(c, "to"), &to) &&
+              (from != CBX_DTYPE_COUNT ||
+               cx_refuse(c, "from_", PyExc_TypeError, "an Array or a dtype", cx_arg(c, "from_"))),
+          PyBool_FromLong(cbx_can_cast(from, to)))
 
 int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
 {
@@ -277,15 +271,9 @@ int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
     return PyErr_Occurred() ? -1 : found;
 }
 
-static PyObject *do_isdtype(cx_call *c)
-{
-    cbx_dtype t;
-    int is;
-
-    if (!cx_dtype_from(c->st, cx_arg(c, "dtype"), &t)) return NULL;
-    is = cx_is_dtype(c->st, t, cx_arg(c, "kind"));
-    return is < 0 ? NULL : PyBool_FromLong(is);
-}
+CX_RETURN(do_isdtype, (cbx_dtype t; int is),
+          cx_dtype_from(c->st, cx_arg(c, "dtype"), &t) && (is = cx_is_dtype(c->st, t, cx_arg(c, "kind"))) >= 0,
+          PyBool_FromLong(is))
 
 /* clang-format off */
 #define DTYPE_FUNCTIONS(X) \

@@ -1,18 +1,11 @@
 /* The namespace fft: the extension of the standard. */
 #include "python/state.h"
 
-static PyObject *transform(cx_call *c)
-{
-    cbx_fft_norm norm;
-    const cbx_array *x;
-    int64_t n = 0;
-    int axis;
-
-    if (!CX_GET(c, x, n, axis, norm)) return NULL;
-    if (cx_arg(c, "n") && n < 1) return cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n")), NULL;
-    if (!cx_begin(c)) return NULL;
-    return cx_result(c, CX_FN(const cbx_array *, size_t, int, cbx_fft_norm)(c->ctx, x, (size_t)n, axis, norm));
-}
+CX_RETURN(transform, (cbx_fft_norm norm; const cbx_array *x; int64_t n = 0; int axis),
+          CX_GET(c, x, n, axis, norm) &&
+              (!cx_arg(c, "n") || n >= 1 || cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n"))) &&
+              cx_begin(c),
+          cx_result(c, CX_FN(const cbx_array *, size_t, int, cbx_fft_norm)(c->ctx, x, (size_t)n, axis, norm)))
 
 static PyObject *transform_axes(cx_call *c)
 {
@@ -40,18 +33,12 @@ static PyObject *transform_axes(cx_call *c)
                               cbx_fft_norm)(c->ctx, x, s.n ? lengths : NULL, &axes, norm));
 }
 
-static PyObject *frequencies(cx_call *c)
-{
-    cbx_dtype dtype = CBX_F64;
-    size_t n;
-    double d;
-
-    if (!CX_GET(c, n, d, dtype)) return NULL;
-    if (n < 1) return cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n")), NULL;
-    if (cbx_dtype_kind(dtype) != CBX_KIND_FLOAT)
-        return cx_refuse(c, "dtype", PyExc_TypeError, "float32 or float64", cx_arg(c, "dtype")), NULL;
-    return cx_begin(c) ? cx_result(c, cbx_astype(c->ctx, CX_FN(size_t, double)(c->ctx, n, d), dtype)) : NULL;
-}
+CX_RETURN(frequencies, (cbx_dtype dtype = CBX_F64; size_t n; double d),
+          CX_GET(c, n, d, dtype) && (n >= 1 || cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n"))) &&
+              (cbx_dtype_kind(dtype) == CBX_KIND_FLOAT ||
+               cx_refuse(c, "dtype", PyExc_TypeError, "float32 or float64", cx_arg(c, "dtype"))) &&
+              cx_begin(c),
+          cx_result(c, cbx_astype(c->ctx, CX_FN(size_t, double)(c->ctx, n, d), dtype)))
 
 CX_FORMULA(shift, CX_FN(const cbx_array *, const cbx_axes *)(c->ctx, x, &over.axes), x, over.axes)
 

@@ -392,19 +392,11 @@ static PyObject *do_clear_cache(cx_call *c)
     return PyObject_CallMethod(j->plan, "clear", NULL);
 }
 
-static PyObject *do_cost(cx_call *c)
-{
-    PyObject *args = cx_rest_tuple(c);
-    return args ? PyObject_CallMethod(((jitted *)c->self)->plan, "cost", "NO", args, cx_arg(c, "kwargs")) : NULL;
-}
+CX_RETURN(do_cost, (PyObject *args = cx_rest_tuple(c)), args != NULL,
+          PyObject_CallMethod(((jitted *)c->self)->plan, "cost", "NO", args, cx_arg(c, "kwargs")))
 
-static PyObject *do_dump(cx_call *c)
-{
-    PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage");
-
-    if (!args) return NULL;
-    return cx_python("_compiled", "dump", stage ? "ONOO" : "ONO", c->self, args, cx_arg(c, "kwargs"), stage);
-}
+CX_RETURN(do_dump, (PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage")), args != NULL,
+          cx_python("_compiled", "dump", stage ? "ONOO" : "ONO", c->self, args, cx_arg(c, "kwargs"), stage))
 
 /* ---- the type ---- */
 

@@ -89,20 +89,13 @@ static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
     return true;
 }
 
-static PyObject *do_roofline(cx_call *c)
-{
-    double flop = 0, bytes = 0, seconds = 0, working_set_bytes = 0;
-    cx_roofline_answer a;
-    size_t last_axis = 0;
-    cbx_roofs roofs;
-
-    if (!read_roofs(c, cx_arg(c, "roofs"), &roofs) || !CX_GET(c, flop, bytes, seconds, working_set_bytes, last_axis))
-        return NULL;
-    if (!cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, working_set_bytes, &a.r, &c->err))) return NULL;
-    cbx_roofline_advise(&a.r, last_axis, &a.hints);
-    a.level = a.r.level->name;
-    return cx_answer_object(c->st, CX_ROOFLINE, &a);
-}
+CX_RETURN(do_roofline,
+          (double flop = 0, bytes = 0, seconds = 0, working_set_bytes = 0; cx_roofline_answer a; size_t last_axis = 0;
+           cbx_roofs roofs),
+          read_roofs(c, cx_arg(c, "roofs"), &roofs) && CX_GET(c, flop, bytes, seconds, working_set_bytes, last_axis) &&
+              cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, working_set_bytes, &a.r, &c->err)),
+          (cbx_roofline_advise(&a.r, last_axis, &a.hints), a.level = a.r.level->name,
+           cx_answer_object(c->st, CX_ROOFLINE, &a)))
 
 /* ---- carbon ---- */
 

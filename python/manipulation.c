@@ -23,17 +23,13 @@ static PyObject *joined(cx_call *c)
     return cx_result(c, CX_FN(size_t, const cbx_array *const *, int)(c->ctx, arrays.n, arrays.list, axis.value));
 }
 
-static PyObject *do_expand_dims(cx_call *c)
-{
-    const cbx_array *x;
-    int axis;
-
-    if (!CX_GET(c, x, axis)) return NULL;
-    if (axis < -cbx_array_ndim(x) - 1 || axis > cbx_array_ndim(x))
-        return PyErr_Format(PyExc_IndexError, "expand_dims: 'axis' must be from %d to %d, got %d",
-                            -cbx_array_ndim(x) - 1, cbx_array_ndim(x), axis);
-    return cx_begin(c) ? cx_result(c, cbx_expand_dims(c->ctx, x, axis)) : NULL;
-}
+CX_RETURN(do_expand_dims, (const cbx_array *x; int axis),
+          CX_GET(c, x, axis) &&
+              ((axis >= -cbx_array_ndim(x) - 1 && axis <= cbx_array_ndim(x)) ||
+               cx_refused(PyExc_IndexError, "expand_dims: 'axis' must be from %d to %d, got %d", -cbx_array_ndim(x) - 1,
+                          cbx_array_ndim(x), axis)) &&
+              cx_begin(c),
+          cx_result(c, cbx_expand_dims(c->ctx, x, axis)))
 
 /* Integers that are too large for an axis become one that no array has. */
 static const int *axes_of(const cx_ints *ints, int *out)
@@ -59,20 +55,13 @@ static PyObject *permuted(cx_call *c)
     return cx_begin(c) ? cx_result(c, cbx_permute_dims(c->ctx, x, axes_of(&axes, order))) : NULL;
 }
 
-static PyObject *do_moveaxis(cx_call *c)
-{
-    int from[CBX_MAX_RANK], to[CBX_MAX_RANK];
-    cx_ints source, destination;
-    const cbx_array *x;
-
-    if (!CX_GET(c, x, source, destination)) return NULL;
-    if (source.n != destination.n)
-        return PyErr_Format(PyExc_ValueError,
-                            "moveaxis: 'destination' must have as many axes as 'source', got %d for %d", destination.n,
-                            source.n);
-    if (!cx_begin(c)) return NULL;
-    return cx_result(c, cbx_moveaxes(c->ctx, x, source.n, axes_of(&source, from), axes_of(&destination, to)));
-}
+CX_RETURN(do_moveaxis, (int from[CBX_MAX_RANK], to[CBX_MAX_RANK]; cx_ints source, destination; const cbx_array *x),
+          CX_GET(c, x, source, destination) &&
+              (source.n == destination.n ||
+               cx_refused(PyExc_ValueError, "moveaxis: 'destination' must have as many axes as 'source', got %d for %d",
+                          destination.n, source.n)) &&
+              cx_begin(c),
+          cx_result(c, cbx_moveaxes(c->ctx, x, source.n, axes_of(&source, from), axes_of(&destination, to))))
 
 static PyObject *do_repeat(cx_call *c)
 {
@@ -92,20 +81,12 @@ CX_FORMULA(do_repeat_counts_size,
            cbx_repeat_counts_size(c->ctx, axis.none ? cbx_flatten(c->ctx, x) : x, counts, axis.value, size), x, counts,
            size, axis)
 
-static PyObject *do_reshape(cx_call *c)
-{
-    const cbx_array *x;
-    bool copy = false;
-    cx_ints shape;
-    cbx_array *r;
-
-    if (!CX_GET(c, x, shape, copy)) return NULL;
-    if (cx_arg(c, "copy") && !copy && !cbx_array_is_contiguous(x))
-        return cx_raise(CBX_EINVAL, "reshape: an array that is not row-major needs a copy: leave copy=False out");
-    if (!cx_begin(c)) return NULL;
-    r = cbx_reshape(c->ctx, x, shape.n, shape.v);
-    return cx_result(c, copy ? cbx_copy(c->ctx, r) : r);
-}
+CX_RETURN(do_reshape, (const cbx_array *x; bool copy = false; cx_ints shape; cbx_array * r),
+          CX_GET(c, x, shape, copy) &&
+              (!cx_arg(c, "copy") || copy || cbx_array_is_contiguous(x) ||
+               cx_raise(CBX_EINVAL, "reshape: an array that is not row-major needs a copy: leave copy=False out")) &&
+              cx_begin(c),
+          (r = cbx_reshape(c->ctx, x, shape.n, shape.v), cx_result(c, copy ? cbx_copy(c->ctx, r) : r)))
 
 static PyObject *do_roll(cx_call *c)
 {
@@ -127,21 +108,13 @@ static PyObject *do_roll(cx_call *c)
     return cx_begin(c) ? cx_result(c, cbx_roll_axes(c->ctx, x, axis.n, shift.v, axis.axis)) : NULL;
 }
 
-static PyObject *do_unstack(cx_call *c)
-{
-    const cbx_array *x;
-    cbx_array **out;
-    size_t n;
-    int axis;
-
-    if (!CX_GET(c, x, axis)) return NULL;
-    if (axis < -cbx_array_ndim(x) || axis >= cbx_array_ndim(x))
-        return cx_refuse(c, "axis", PyExc_ValueError, "an axis of the array", cx_arg(c, "axis")), NULL;
-    n = cbx_array_dim(x, axis < 0 ? axis + cbx_array_ndim(x) : axis);
-    if (!(out = cx_alloc(c, n, sizeof *out)) || !cx_begin(c)) return NULL;
-    cbx_unstack(c->ctx, x, axis, n, out);
-    return cx_results(c, n, out, true);
-}
+CX_RETURN(do_unstack, (const cbx_array *x; cbx_array * *out; size_t n; int axis),
+          CX_GET(c, x, axis) &&
+              ((axis >= -cbx_array_ndim(x) && axis < cbx_array_ndim(x)) ||
+               cx_refuse(c, "axis", PyExc_ValueError, "an axis of the array", cx_arg(c, "axis"))) &&
+              (n = cbx_array_dim(x, axis < 0 ? axis + cbx_array_ndim(x) : axis), out = cx_alloc(c, n, sizeof *out)) &&
+              cx_begin(c),
+          (cbx_unstack(c->ctx, x, axis, n, out), cx_results(c, n, out, true)))
 
 static PyObject *do_squeeze(cx_call *c)
 {

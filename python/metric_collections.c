@@ -68,14 +68,8 @@ static PyObject *collection_add(cx_call *c)
     return cx_none(c, refused(c, cbx_metric_collection_add(o->ctx, o->handle, &m, &c->err), NULL));
 }
 
-static PyObject *collection_remove(cx_call *c)
-{
-    cbx_metric_collection *self = cx_handle(c);
-    const char *group = NULL, *label = NULL;
-
-    if (!self || !CX_GET(c, group, label)) return NULL;
-    return cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError));
-}
+CX_DO(collection_remove, cbx_metric_collection, (const char *group = NULL, *label = NULL), (group, label),
+      cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError)))
 
 static PyObject *member_object(const cbx_metric_member *m)
 {
@@ -108,16 +102,10 @@ static PyObject *collection_compute(cx_call *c)
     return NULL;
 }
 
-static PyObject *collection_errors(cx_call *c)
-{
-    CX_ENTERED of = cx_metric_enter(c, NULL, false);
-    double v = 0;
-
-    if (!of) return NULL;
-    return CX_LIST(cbx_metric_collection_count(of->handle),
-                   cx_fine(c, cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err)) ? PyFloat_FromDouble(v)
-                                                                                                : NULL);
-}
+CX_RETURN(collection_errors, (CX_ENTERED of = cx_metric_enter(c, NULL, false); double v = 0), of != NULL,
+          CX_LIST(cbx_metric_collection_count(of->handle),
+                  cx_fine(c, cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err)) ? PyFloat_FromDouble(v)
+                                                                                               : NULL))
 
 /* weighted(direction, values): of these results, or of those of what was added */
 static PyObject *collection_weighted(cx_call *c)
@@ -155,16 +143,11 @@ static PyObject *collection_report(cx_call *c)
     return Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
 }
 
-static PyObject *collection_unpack(cx_call *c)
-{
-    PyObject *data = cx_arg(c, "data");
-    CX_ENTERED of = NULL;
-
-    if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    if (!(of = cx_metric_enter(c, NULL, false))) return NULL;
-    return cx_none(c, cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
-                                                   (size_t)PyBytes_Size(data), &c->err));
-}
+CX_RETURN(collection_unpack, (PyObject *data = cx_arg(c, "data"); CX_ENTERED of = NULL),
+          (PyBytes_Check(data) || cx_refuse(c, "data", PyExc_TypeError, "bytes", data)) &&
+              (of = cx_metric_enter(c, NULL, false)),
+          cx_none(c, cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
+                                                  (size_t)PyBytes_Size(data), &c->err)))
 
 CX_DO(collection_states, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_metric_collection_states(self)))
 
@@ -217,32 +200,19 @@ static const cbx_metric_function *begin(cx_call *c)
 }
 
 /* classwise(metric, operands, parameters, labels, classes, mask, weights) */
-static PyObject *do_classwise(cx_call *c)
-{
-    const cbx_metric_function *m;
-    const cbx_array *labels = NULL;
-    cbx_array *out = NULL;
-    size_t classes;
-    cx_metric_arguments a;
-    double mean = NAN;
-
-    if (!cx_metric_read(c, &a) || !CX_GET(c, labels, classes) || !(m = begin(c))) return NULL;
-    return cx_fine(c, cbx_metric_classwise(c->ctx, m, a.n, a.in, labels, classes, &a.options, &out, &mean, &c->err))
-               ? Py_BuildValue("(Nd)", cx_array_new(c->st, out), mean)
-               : NULL;
-}
+CX_RETURN(do_classwise,
+          (const cbx_metric_function *m; const cbx_array *labels = NULL; cbx_array *out = NULL; size_t classes;
+           cx_metric_arguments a; double mean = NAN),
+          cx_metric_read(c, &a) && CX_GET(c, labels, classes) && (m = begin(c)) &&
+              cx_fine(c, cbx_metric_classwise(c->ctx, m, a.n, a.in, labels, classes, &a.options, &out, &mean, &c->err)),
+          Py_BuildValue("(Nd)", cx_array_new(c->st, out), mean))
 
 /* bootstrap(metric, operands, parameters, level, resamples, seed, mask, weights) */
-static PyObject *do_interval(cx_call *c)
-{
-    cbx_metric_bootstrap_opts o = CBX_METRIC_BOOTSTRAP_OPTS_INIT;
-    const cbx_metric_function *m;
-    cx_metric_arguments a;
-    cbx_interval out;
-
-    if (!cx_metric_read(c, &a) || !CX_GET(c, o.level, o.resamples, o.seed) || !(m = begin(c))) return NULL;
-    return cx_answer(c, cbx_metric_bootstrap(c->ctx, m, a.n, a.in, &a.options, &o, &out, &c->err), CX_INTERVAL, &out);
-}
+CX_RETURN(do_interval,
+          (cbx_metric_bootstrap_opts o = CBX_METRIC_BOOTSTRAP_OPTS_INIT; const cbx_metric_function *m;
+           cx_metric_arguments a; cbx_interval out),
+          cx_metric_read(c, &a) && CX_GET(c, o.level, o.resamples, o.seed) && (m = begin(c)),
+          cx_answer(c, cbx_metric_bootstrap(c->ctx, m, a.n, a.in, &a.options, &o, &out, &c->err), CX_INTERVAL, &out))
 
 /* ---- series ---- */
 

@@ -15,18 +15,10 @@ CX_DO(window_add, cbx_window, (double value; bool failed; uint64_t now = cbx_clo
 CX_DO(window_read, cbx_window, (cbx_window_facts out; uint64_t now = cbx_clock_ns()), (now),
       (cbx_window_read(self, now, &out), cx_answer_object(c->st, CX_WINDOW_FACTS, &out)))
 
-static PyObject *window_values(cx_call *c)
-{
-    uint64_t now = cbx_clock_ns();
-    cbx_window *w = cx_handle(c);
-    cbx_window_facts facts;
-    double *x;
-
-    if (!w || !CX_GET(c, now)) return NULL;
-    cbx_window_read(w, now, &facts);
-    if (!(x = cx_alloc(c, facts.count, sizeof *x))) return NULL;
-    return cx_numbers_object(x, cbx_window_values(w, now, x, facts.count));
-}
+CX_RETURN(window_values,
+          (uint64_t now = cbx_clock_ns(); cbx_window *w = cx_handle(c); cbx_window_facts facts; double *x),
+          w != NULL && CX_GET(c, now) && (cbx_window_read(w, now, &facts), x = cx_alloc(c, facts.count, sizeof *x)),
+          cx_numbers_object(x, cbx_window_values(w, now, x, facts.count)))
 
 /* clang-format off */
 #define WINDOW(X) \

@@ -36,9 +36,7 @@ static void run_sync(void *user)
 /* True, with the exception raised, if one of the functions raised one. */
 static bool timed_raised(timed *t)
 {
-    bool call = cx_callback_done(&t->call), compile = !call && cx_callback_done(&t->compile);
-    bool sync = !call && !compile && cx_callback_done(&t->sync);
-    return call || compile || sync;
+    return cx_callback_done(&t->call) || cx_callback_done(&t->compile) || cx_callback_done(&t->sync);
 }
 
 static PyObject *do_time(cx_call *c)

@@ -63,16 +63,9 @@ CX_RETURN(do_uniform, (cbx_dtype dtype = CBX_F64; const cbx_array *key; double l
           CX_GET(c, key, shape, dtype, low, high) && cx_begin(c),
           cx_result(c, cbx_random_uniform(c->ctx, key, shape.ndim, shape.of, dtype, low, high)))
 
-static PyObject *do_permutation(cx_call *c)
-{
-    const cbx_array *key, *x = NULL;
-    size_t n = 0;
-    int axis;
-
-    if (!CX_GET(c, key, axis) || (PyLong_Check(cx_arg(c, "x")) ? !CX_GET_AS(c, "x", n) : !CX_GET(c, x)) || !cx_begin(c))
-        return NULL;
-    return cx_result(c, x ? cbx_random_permute(c->ctx, key, x, axis) : cbx_random_permutation(c->ctx, key, n));
-}
+CX_RETURN(do_permutation, (const cbx_array *key, *x = NULL; size_t n = 0; int axis),
+          CX_GET(c, key, axis) && (PyLong_Check(cx_arg(c, "x")) ? CX_GET_AS(c, "x", n) : CX_GET(c, x)) && cx_begin(c),
+          cx_result(c, x ? cbx_random_permute(c->ctx, key, x, axis) : cbx_random_permutation(c->ctx, key, n)))
 
 /* clang-format off */
 #define DRAW "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None"

@@ -12,20 +12,16 @@ CX_FORMULA(do_take_along_axis, cbx_take_along_axis(c->ctx, x, indices, axis.valu
 CX_FORMULA(do_scatter, cbx_scatter(c->ctx, x, indices, updates, axis.value, (cbx_scatter_mode)mode), x, indices,
            updates, axis, mode)
 
-static PyObject *do_bincount(cx_call *c)
-{
-    const cbx_array *x, *weights = NULL;
-    const bool sized = cx_arg(c, "length") && cx_arg(c, "length") != Py_None;
-    size_t minlength = 0, length = 0;
-
-    if (!CX_GET(c, x, weights, minlength) || (sized && !CX_GET(c, length))) return NULL;
-    if (!sized && cbx_array_is_abstract(x))
-        return PyErr_Format(PyExc_ValueError, "the length of 'bincount' depends on data, which a trace has not: give "
-                                              "'length'");
-    return cx_begin(c) ? cx_result(c, sized ? cbx_bincount_size(c->ctx, x, weights, length)
-                                            : cbx_bincount(c->ctx, x, weights, minlength))
-                       : NULL;
-}
+CX_RETURN(do_bincount,
+          (const cbx_array *x, *weights = NULL;
+           const bool sized = cx_arg(c, "length") && cx_arg(c, "length") != Py_None; size_t minlength = 0, length = 0),
+          CX_GET(c, x, weights, minlength) && (!sized || CX_GET(c, length)) &&
+              (sized || !cbx_array_is_abstract(x) ||
+               cx_refused(PyExc_ValueError,
+                          "the length of 'bincount' depends on data, which a trace has not: give 'length'")) &&
+              cx_begin(c),
+          cx_result(c, sized ? cbx_bincount_size(c->ctx, x, weights, length)
+                             : cbx_bincount(c->ctx, x, weights, minlength)))
 
 CX_FORMULA(segment, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments), x, ids, segments)
 
@@ -61,16 +57,12 @@ static PyObject *do_searchsorted(cx_call *c)
                                : cbx_searchsorted(c->ctx, x1, values, side == 1));
 }
 
-static PyObject *do_take(cx_call *c)
-{
-    const cbx_array *x, *indices;
-    cx_axis axis = { 0 };
-
-    if (!CX_GET(c, x, indices, axis)) return NULL;
-    if (axis.none && cbx_array_ndim(x) != 1)
-        return PyErr_Format(PyExc_ValueError, "take: an array of %d axes needs 'axis'", cbx_array_ndim(x));
-    return cx_begin(c) ? cx_result(c, cbx_take(c->ctx, x, indices, axis.value)) : NULL;
-}
+CX_RETURN(do_take, (const cbx_array *x, *indices; cx_axis axis = { 0 }),
+          CX_GET(c, x, indices, axis) &&
+              (!axis.none || cbx_array_ndim(x) == 1 ||
+               cx_refused(PyExc_ValueError, "take: an array of %d axes needs 'axis'", cbx_array_ndim(x))) &&
+              cx_begin(c),
+          cx_result(c, cbx_take(c->ctx, x, indices, axis.value)))
 
 /* clang-format off */
 #define AXIS "axis: int = -1"

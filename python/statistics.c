@@ -53,20 +53,10 @@ static PyObject *do_quantile(cx_call *c)
 CX_COMPUTE(do_variation, cbx_variation, VARIATION, (double threshold; cx_samples x), CX_GET(c, x, threshold),
            cbx_stat_variation(x.x, x.n, threshold, &out, &c->err))
 
-static PyObject *do_outliers(cx_call *c)
-{
-    size_t *at, n = 0;
-    double threshold;
-    cx_samples x;
-    bool *mask;
-
-    if (!CX_GET(c, x, threshold) || !(mask = cx_alloc(c, x.n, sizeof *mask)) || !(at = cx_alloc(c, x.n, sizeof *at)) ||
-        !cx_begin(c) || !cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &c->err)))
-        return NULL;
-    for (size_t i = 0; i < x.n; i++)
-        if (mask[i]) at[n++] = i;
-    return cx_wholes_object(at, n);
-}
+CX_RETURN(do_outliers, (double threshold; cx_samples x; bool *mask),
+          CX_GET(c, x, threshold) && (mask = cx_alloc(c, x.n, sizeof *mask)) && cx_begin(c) &&
+              cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &c->err)),
+          cx_places_object(c, mask, x.n))
 
 /* ---- two samples ---- */
 
@@ -146,20 +136,13 @@ static bool read_looks(cx_call *c, cbx_looks *out)
     return !PyErr_Occurred();
 }
 
-static PyObject *do_looks_p(cx_call *c)
-{
-    cbx_looks plan;
-    double p = 1;
-    size_t j = 0;
-
-    if (!read_looks(c, &plan) || !CX_GET(c, j, p)) return NULL;
-    if (j >= plan.count)
-        return PyErr_Format(PyExc_IndexError, "looks_p: 'j' must be below the number of looks, %zu, got %zu",
-                            plan.count, j);
-    if (!(p >= 0 && p <= 1))
-        return PyErr_Format(PyExc_ValueError, "looks_p: 'p' must be between 0 and 1, got %R", cx_arg(c, "p"));
-    return PyFloat_FromDouble(cbx_looks_p(&plan, j, p));
-}
+CX_RETURN(do_looks_p, (cbx_looks plan; double p = 1; size_t j = 0),
+          read_looks(c, &plan) && CX_GET(c, j, p) &&
+              (j < plan.count ||
+               cx_refused(PyExc_IndexError, "looks_p: 'j' must be below the number of looks, %zu, got %zu", plan.count,
+                          j)) &&
+              ((p >= 0 && p <= 1) || cx_refuse(c, "p", PyExc_ValueError, "between 0 and 1", cx_arg(c, "p"))),
+          PyFloat_FromDouble(cbx_looks_p(&plan, j, p)))
 
 CX_RETURN(do_looks_end, (size_t done = 0, pairs = 0; cbx_looks plan),
           read_looks(c, &plan) && CX_GET(c, done, pairs) && cx_fine(c, cbx_looks_end(&plan, done, pairs, &c->err)),

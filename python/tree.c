@@ -234,17 +234,11 @@ static PyObject *apart(cx_call *c, PyObject **leaves)
 }
 
 /* flatten, leaves and structure: both parts, the leaves alone, the structure alone. */
-static PyObject *do_flatten(cx_call *c)
-{
-    CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves);
-    return structure ? PyTuple_Pack(2, leaves, structure) : NULL;
-}
+CX_RETURN(do_flatten, (CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves)), structure != NULL,
+          PyTuple_Pack(2, leaves, structure))
 
-static PyObject *do_leaves(cx_call *c)
-{
-    CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves);
-    return structure ? Py_NewRef(leaves) : NULL;
-}
+CX_RETURN(do_leaves, (CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves)), structure != NULL,
+          Py_NewRef(leaves))
 
 static PyObject *do_structure(cx_call *c)
 {

@@ -17,17 +17,11 @@ static bool metric_arg(cx_call *c, const char *name, cbx_metric *out)
     return true;
 }
 
-static PyObject *do_accuracy(cx_call *c)
-{
-    cbx_accuracy_result out;
-    cbx_direction direction;
-    cbx_metric achieved;
-    double target;
-
-    if (!CX_GET(c, target, direction) || !metric_arg(c, "achieved", &achieved)) return NULL;
-    out = cbx_accuracy_check(&achieved, target, &(cbx_metric_def){ .name = "", .unit = "", .direction = direction });
-    return cx_answer_object(c->st, CX_ACCURACY, &out);
-}
+CX_RETURN(do_accuracy, (cbx_accuracy_result out; cbx_direction direction; cbx_metric achieved; double target),
+          CX_GET(c, target, direction) && metric_arg(c, "achieved", &achieved),
+          (out = cbx_accuracy_check(&achieved, target,
+                                    &(cbx_metric_def){ .name = "", .unit = "", .direction = direction }),
+           cx_answer_object(c->st, CX_ACCURACY, &out)))
 
 static PyObject *do_convergence(cx_call *c)
 {
@@ -98,20 +92,15 @@ CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, LIGHT)
 CX_MADE(validation_make, CX_VALIDATION, cbx_validation, (const char *name, *reference), (name, reference),
         cbx_validation_create(o->ctx, name, reference, &handle, &c->err))
 
-static PyObject *validation_add_accuracy(cx_call *c)
-{
-    PyObject *definition = cx_arg(c, "definition");
-    cbx_validation *v = cx_handle(c);
-    cbx_metric achieved;
-    cbx_metric_def def;
-    double target;
-
-    if (!v || !CX_GET(c, target) || !metric_arg(c, "achieved", &achieved)) return NULL;
-    if (!definition || !cx_is_record(c->st, definition, CX_METRIC_DEF))
-        return cx_refuse(c, "definition", PyExc_TypeError, "a MetricDef", definition ? definition : Py_None), NULL;
-    if (!cx_metric_def_from(definition, &def)) return NULL;
-    return cx_none(c, cbx_validation_add_accuracy(v, &def, &achieved, target, &c->err));
-}
+CX_DO(validation_add_accuracy, cbx_validation,
+      (PyObject *definition = cx_arg(c, "definition"); cbx_metric achieved; cbx_metric_def def; double target),
+      (target),
+      metric_arg(c, "achieved", &achieved) &&
+              ((definition && cx_is_record(c->st, definition, CX_METRIC_DEF)) ||
+               cx_refuse(c, "definition", PyExc_TypeError, "a MetricDef", definition ? definition : Py_None)) &&
+              cx_metric_def_from(definition, &def)
+          ? cx_none(c, cbx_validation_add_accuracy(self, &def, &achieved, target, &c->err))
+          : NULL)
 
 typedef size_t (*count_of)(const cbx_validation *);
 CX_DO(validation_add_convergence, cbx_validation, (const char *name; double tolerance; cx_samples errors; size_t hold),
