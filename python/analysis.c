@@ -108,7 +108,7 @@ CX_RETURN(do_verdict, (double margin = CBX_VERDICT_MARGIN; cx_samples ratio),
 /* ---- ChangeStream ---- */
 
 CX_MADE(stream_make, CX_STREAM, cbx_changepoint_stream, (cbx_changepoint_opts opts = CBX_CHANGEPOINT_OPTS_INIT),
-        (opts.min_segment, opts.penalty), cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err))
+        CX_GET(c, opts.min_segment, opts.penalty), cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err))
 
 CX_RETURN(stream_changes, (cbx_changepoint_stream *s = cx_handle(c); size_t * index, n = 0),
           s && (index = cx_alloc(c, cbx_changepoint_stream_length(s), sizeof *index)),

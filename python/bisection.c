@@ -126,22 +126,14 @@ static bool read_parents(cx_call *c, const cx_texts *names, cbx_bisect_graph *gr
     return first && parents;
 }
 
-static PyObject *bisection_make(cx_call *c)
-{
-    cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
-    cbx_bisect_graph graph = { 0 };
-    const char *good = "";
-    cx_texts commits;
-
-    if (!CX_GET(c, good, commits) || !read_parents(c, &commits, &graph) ||
-        !CX_GET(c, opts.confidence, opts.end_launches, opts.max_launches, opts.build_launches, opts.higher_is_better,
-                opts.any_change, opts.identity))
-        return NULL;
-    graph.good = good;
-    graph.names = commits.list;
-    graph.ncommits = commits.n;
-    CX_MAKE(CX_BISECTION, cbx_bisect, cbx_bisect_create(o->ctx, &graph, &opts, &handle, &c->err));
-}
+CX_MADE(bisection_make, CX_BISECTION, cbx_bisect,
+        (cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT; cbx_bisect_graph graph = { 0 }; const char *good = "";
+         cx_texts commits),
+        CX_GET(c, good, commits) && read_parents(c, &commits, &graph) &&
+            CX_GET(c, opts.confidence, opts.end_launches, opts.max_launches, opts.build_launches, opts.higher_is_better,
+                   opts.any_change, opts.identity),
+        (graph.good = good, graph.names = commits.list, graph.ncommits = commits.n,
+         cbx_bisect_create(o->ctx, &graph, &opts, &handle, &c->err)))
 
 /* A candidate, or the good end, by its name. */
 static bool commit_arg(cx_call *c, const cbx_bisect *b, size_t *out)

@@ -15,16 +15,12 @@ static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)
     return Py_NewRef(result);
 }
 
-static PyObject *compilation_make(cx_call *c)
-{
-    PyObject *function = NULL, *sync = NULL, *fixed = cx_arg(c, "static");
-
-    if (!CX_GET(c, function, sync)) return NULL;
-    if (!function) return PyErr_Format(PyExc_TypeError, "CompilationProfiler: 'function' must be callable, got None");
-    CX_MAKE(CX_COMPILATION, cbx_compilation,
-            (o->kept = PyTuple_Pack(3, function, sync ? sync : Py_None, fixed ? fixed : Py_None),
-             cbx_compilation_open(o->ctx, &handle, &c->err)));
-}
+CX_MADE(compilation_make, CX_COMPILATION, cbx_compilation,
+        (PyObject *function = NULL, *sync = NULL, *fixed = cx_arg(c, "static")),
+        CX_GET(c, function, sync) &&
+            (function || cx_refused(PyExc_TypeError, "CompilationProfiler: 'function' must be callable, got None")),
+        (o->kept = PyTuple_Pack(3, function, sync ? sync : Py_None, fixed ? fixed : Py_None),
+         cbx_compilation_open(o->ctx, &handle, &c->err)))
 
 CX_DO(compilation_report, cbx_compilation, (cbx_compilation_report out), (),
       (cbx_compilation_see(self, &out), cx_answer_object(c->st, CX_COMPILATION_REPORT, &out)))

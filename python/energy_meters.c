@@ -3,15 +3,9 @@
 
 /* ---- EnergyMeter ---- */
 
-static PyObject *meter_make(cx_call *c)
-{
-    cbx_energy_opts opts = CBX_ENERGY_OPTS_INIT;
-    PyObject *kept;
-
-    if (!cx_gpu_option(c, &kept, &opts.gpu) || !CX_GET(c, opts.powercap)) return NULL;
-    CX_MAKE(CX_ENERGY_METER, cbx_energy_meter,
-            (o->kept = Py_XNewRef(kept), cbx_energy_meter_start(o->ctx, &opts, &handle, &c->err)));
-}
+CX_MADE(meter_make, CX_ENERGY_METER, cbx_energy_meter, (cbx_energy_opts opts = CBX_ENERGY_OPTS_INIT; PyObject * kept),
+        cx_gpu_option(c, &kept, &opts.gpu) && CX_GET(c, opts.powercap),
+        (o->kept = Py_XNewRef(kept), cbx_energy_meter_start(o->ctx, &opts, &handle, &c->err)))
 
 CX_DO(meter_see, cbx_energy_meter, (), (), (cbx_energy_meter_see(self), Py_NewRef(Py_None)))
 CX_DO(meter_report, cbx_energy_meter, (cbx_energy_report out), (),
@@ -27,18 +21,11 @@ CX_OBJECT_TYPE(energy_meter, meter, METER, "profiling", EnergyMeter, "gpu: Gpu |
 
 /* ---- EnergyMonitor ---- */
 
-static PyObject *series_make(cx_call *c)
-{
-    cbx_energy_series_opts opts = CBX_ENERGY_SERIES_OPTS_INIT;
-    cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
-    PyObject *kept;
-
-    if (!CX_GET(c, opts.interval_s, opts.max_samples, meter.powercap) || !cx_gpu_option(c, &kept, &meter.gpu))
-        return NULL;
-    opts.meter = &meter;
-    CX_MAKE(CX_ENERGY_MONITOR, cbx_energy_series,
-            (o->kept = Py_XNewRef(kept), cbx_energy_series_start(o->ctx, &opts, &handle, &c->err)));
-}
+CX_MADE(series_make, CX_ENERGY_MONITOR, cbx_energy_series,
+        (cbx_energy_series_opts opts = CBX_ENERGY_SERIES_OPTS_INIT; cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
+         PyObject * kept),
+        CX_GET(c, opts.interval_s, opts.max_samples, meter.powercap) && cx_gpu_option(c, &kept, &meter.gpu),
+        (opts.meter = &meter, o->kept = Py_XNewRef(kept), cbx_energy_series_start(o->ctx, &opts, &handle, &c->err)))
 
 static PyObject *series_stop(cx_call *c)
 {

@@ -178,8 +178,8 @@ CX_RETURN(do_find_trace,
           CX_GET(c, folder, run_id) && cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, folder, &link, &c->err)),
           cx_json_answer(cbx_trace_link_json(&link, run_id)))
 
-CX_RETURN(do_check_trace, (CX_OWN_JSON cbx_json *reference = cx_json_arg(c, "reference")), reference &&cx_begin(c),
-          cx_none(c, cbx_trace_link_check(c->ctx, reference, &c->err)))
+CX_RETURN(do_check_trace, (CX_OWN_JSON cbx_json *reference = cx_json_arg(c, "reference")),
+          reference != NULL && cx_begin(c), cx_none(c, cbx_trace_link_check(c->ctx, reference, &c->err)))
 
 /* clang-format off */
 #define MACHINE(X) \

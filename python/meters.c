@@ -11,7 +11,7 @@ PyObject *cx_do_exit(cx_call *c)
 
 /* ---- Gpu ---- */
 
-CX_MADE(gpu_make, CX_GPU, cbx_gpu, (const char *library = NULL; unsigned index), (index, library),
+CX_MADE(gpu_make, CX_GPU, cbx_gpu, (const char *library = NULL; unsigned index), CX_GET(c, index, library),
         cbx_gpu_open(o->ctx, index, library, &handle, &c->err))
 
 CX_DO(gpu_name, cbx_gpu, (), (), PyUnicode_FromString(cbx_gpu_name(self)))
@@ -37,21 +37,11 @@ bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out)
 
 /* ---- ResourceMonitor ---- */
 
-static PyObject *monitor_make(cx_call *c)
-{
-    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
-    cbx_gpu *gpu = NULL;
-    PyObject *kept;
-
-    if (!CX_GET(c, opts.pid, opts.interval_s, opts.alone, opts.pss, opts.max_samples) || !cx_gpu_option(c, &kept, &gpu))
-        return NULL;
-    if (gpu) {
-        opts.device = cbx_gpu_sample;
-        opts.device_user = gpu;
-    }
-    CX_MAKE(CX_RESOURCE_MONITOR, cbx_resource_monitor,
-            (o->kept = Py_XNewRef(kept), cbx_resource_monitor_start(o->ctx, &opts, &handle, &c->err)));
-}
+CX_MADE(monitor_make, CX_RESOURCE_MONITOR, cbx_resource_monitor,
+        (cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT; cbx_gpu *gpu = NULL; PyObject * kept),
+        CX_GET(c, opts.pid, opts.interval_s, opts.alone, opts.pss, opts.max_samples) && cx_gpu_option(c, &kept, &gpu),
+        (opts.device = gpu ? cbx_gpu_sample : NULL, opts.device_user = gpu, o->kept = Py_XNewRef(kept),
+         cbx_resource_monitor_start(o->ctx, &opts, &handle, &c->err)))
 
 static PyObject *monitor_stop(cx_call *c)
 {
@@ -77,7 +67,7 @@ CX_OBJECT_TYPE(resource_monitor, monitor, MONITOR, "profiling", ResourceMonitor,
 
 enum { MAX_NOTES = 16 };
 
-CX_MADE(timeline_make, CX_TIMELINE, cbx_timeline, (const char *process = NULL), (process),
+CX_MADE(timeline_make, CX_TIMELINE, cbx_timeline, (const char *process = NULL), CX_GET(c, process),
         cbx_timeline_create(o->ctx, process, &handle, &c->err))
 
 /* A dict of text and numbers as notes; text lives as long as the dict. */

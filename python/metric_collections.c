@@ -47,11 +47,8 @@ static cbx_status refused(const cx_call *c, cbx_status status, PyObject *missing
 
 /* ---- collections ---- */
 
-static PyObject *collection_make(cx_call *c)
-{
-    CX_MAKE(CX_METRIC_COLLECTION, cbx_metric_collection,
-            (o->kept = PyList_New(0)) ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM);
-}
+CX_MADE(collection_make, CX_METRIC_COLLECTION, cbx_metric_collection, (), true,
+        (o->kept = PyList_New(0)) ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM)
 
 static PyObject *collection_add(cx_call *c)
 {
@@ -172,21 +169,14 @@ CX_OBJECT_TYPE(metric_collection, collection, COLLECTION, "_metrics", MetricColl
 /* clang-format on */
 
 /* read(rows, suite, what) */
-static PyObject *do_read(cx_call *c)
-{
-    const char *suite = NULL, *what = NULL;
-    CX_OWN_JSON cbx_json *json = NULL;
-    cbx_status st = CBX_ENOMEM;
-
-    if (!CX_GET(c, suite, what)) return NULL;
-    CX_MAKE(CX_METRIC_COLLECTION, cbx_metric_collection, ({
-                o->kept = PySequence_List(cx_arg(c, "rows"));
-                if (o->kept && register_rows(c, o->ctx))
-                    st = cbx_json_parse(suite, strlen(suite), what, &json, &c->err);
-                if (!st) st = cbx_metric_collection_read(o->ctx, json, what, &handle, &c->err);
-                refused(c, st, NULL);
-            }));
-}
+CX_MADE(do_read, CX_METRIC_COLLECTION, cbx_metric_collection,
+        (const char *suite = NULL, *what = NULL; CX_OWN_JSON cbx_json *json = NULL; cbx_status st = CBX_ENOMEM),
+        CX_GET(c, suite, what), ({
+            o->kept = PySequence_List(cx_arg(c, "rows"));
+            if (o->kept && register_rows(c, o->ctx)) st = cbx_json_parse(suite, strlen(suite), what, &json, &c->err);
+            if (!st) st = cbx_metric_collection_read(o->ctx, json, what, &handle, &c->err);
+            refused(c, st, NULL);
+        }))
 
 /* ---- values of classes, intervals ---- */
 
@@ -216,7 +206,7 @@ CX_RETURN(do_interval,
 
 /* ---- series ---- */
 
-CX_MADE(track_make, CX_METRIC_TRACK, cbx_metric_track, (unsigned direction), (direction),
+CX_MADE(track_make, CX_METRIC_TRACK, cbx_metric_track, (unsigned direction), CX_GET(c, direction),
         (handle = PyMem_Calloc(1, sizeof *handle)) ? (cbx_metric_track_init(handle, (cbx_direction)direction), CBX_OK)
                                                    : CBX_ENOMEM)
 CX_DO(track_add, cbx_metric_track, (double value), (value), PyBool_FromLong(cbx_metric_track_add(self, value)))

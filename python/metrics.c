@@ -164,23 +164,16 @@ cx_object *cx_metric_enter(cx_call *c, cx_object *other, bool is_long)
 
 /* ---- states ---- */
 
-static PyObject *state_make(cx_call *c)
-{
-    const cbx_metric_function *m = cx_metric_row(c);
-    cx_metric_arguments a;
-
-    if (!m || !cx_metric_read(c, &a)) return NULL;
-    CX_MAKE(
-        CX_METRIC_STATE, cbx_metric_state,
-        (o->kept = Py_NewRef(cx_arg(c, "metric")), cbx_metric_state_create(o->ctx, m, &a.options, &handle, &c->err)));
-}
+CX_MADE(state_make, CX_METRIC_STATE, cbx_metric_state,
+        (const cbx_metric_function *m = cx_metric_row(c); cx_metric_arguments a), m != NULL && cx_metric_read(c, &a),
+        (o->kept = Py_NewRef(cx_arg(c, "metric")), cbx_metric_state_create(o->ctx, m, &a.options, &handle, &c->err)))
 
 CX_ACCUMULATOR(state, CX_METRIC_STATE)
 
 CX_RETURN(state_compute, (CX_ENTERED of = cx_metric_enter(c, NULL, true); cbx_array *r = NULL),
-          of &&cx_fine(c, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err)), cx_array_new(c->st, r))
+          of != NULL && cx_fine(c, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err)), cx_array_new(c->st, r))
 CX_RETURN(state_error, (CX_ENTERED of = cx_metric_enter(c, NULL, false); double v = 0),
-          of &&cx_fine(c, cbx_metric_state_error(of->ctx, of->handle, &v, &c->err)), PyFloat_FromDouble(v))
+          of != NULL && cx_fine(c, cbx_metric_state_error(of->ctx, of->handle, &v, &c->err)), PyFloat_FromDouble(v))
 
 CX_DO(state_parameters, cbx_metric_state, (), (),
       CX_LIST(CBX_METRIC_MAX_PARAMETERS, PyFloat_FromDouble(cbx_metric_state_parameters(self)[i])))
@@ -200,19 +193,13 @@ CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, "
 /* clang-format on */
 
 /* unpack(metric, data, function) */
-static PyObject *do_unpack(cx_call *c)
-{
-    PyObject *data = cx_arg(c, "data");
-    const cbx_metric_function *m;
-    cx_metric_arguments a;
-
-    if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    if (!(m = cx_metric_row(c)) || !cx_metric_read(c, &a)) return NULL;
-    CX_MAKE(CX_METRIC_STATE, cbx_metric_state,
-            (o->kept = Py_NewRef(cx_arg(c, "metric")),
-             cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data), a.options.function,
-                                     &handle, &c->err)));
-}
+CX_MADE(do_unpack, CX_METRIC_STATE, cbx_metric_state,
+        (PyObject *data = cx_arg(c, "data"); const cbx_metric_function *m; cx_metric_arguments a),
+        (PyBytes_Check(data) || cx_refuse(c, "data", PyExc_TypeError, "bytes", data)) && (m = cx_metric_row(c)) &&
+            cx_metric_read(c, &a),
+        (o->kept = Py_NewRef(cx_arg(c, "metric")),
+         cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data), a.options.function,
+                                 &handle, &c->err)))
 
 /* ---- texts ---- */
 

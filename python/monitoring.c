@@ -6,7 +6,7 @@
 
 /* ---- Window ---- */
 
-CX_MADE(window_make, CX_WINDOW, cbx_window, (uint64_t age_s; size_t capacity), (capacity, age_s),
+CX_MADE(window_make, CX_WINDOW, cbx_window, (uint64_t age_s; size_t capacity), CX_GET(c, capacity, age_s),
         cbx_window_create(o->ctx, capacity, age_s, &handle, &c->err))
 
 CX_DO(window_add, cbx_window, (double value; bool failed; uint64_t now = cbx_clock_ns()), (value, failed, now),
@@ -31,7 +31,8 @@ CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 10
 
 /* ---- Alerts ---- */
 
-CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), (keep), cbx_alerts_create(o->ctx, keep, &handle, &c->err))
+CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), CX_GET(c, keep),
+        cbx_alerts_create(o->ctx, keep, &handle, &c->err))
 
 static PyObject *alerts_add_rule(cx_call *c)
 {
@@ -146,16 +147,11 @@ CX_OBJECT_TYPE(alerts, alerts, ALERTS, "monitoring", Alerts, "keep: int = 1000",
 
 /* ---- Health ---- */
 
-static PyObject *health_make(cx_call *c)
-{
-    cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
-
-    if (!CX_GET(c, opts.window, opts.min_executions, opts.degraded_rate, opts.critical_rate, opts.degraded_slow,
-                opts.critical_slow, opts.hysteresis) ||
-        !CX_GET_AS(c, "age_s", opts.age_ns))
-        return NULL;
-    CX_MAKE(CX_HEALTH, cbx_health, cbx_health_create(o->ctx, &opts, &handle, &c->err));
-}
+CX_MADE(health_make, CX_HEALTH, cbx_health, (cbx_health_opts opts = CBX_HEALTH_OPTS_INIT),
+        CX_GET(c, opts.window, opts.min_executions, opts.degraded_rate, opts.critical_rate, opts.degraded_slow,
+               opts.critical_slow, opts.hysteresis) &&
+            CX_GET_AS(c, "age_s", opts.age_ns),
+        cbx_health_create(o->ctx, &opts, &handle, &c->err))
 
 CX_DO(health_set_baseline, cbx_health, (const char *pipeline; double seconds), (pipeline, seconds),
       cx_none(c, cbx_health_set_baseline(self, pipeline, seconds, &c->err)))
@@ -182,7 +178,8 @@ CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100,
 
 /* ---- Sink ---- */
 
-CX_MADE(sink_make, CX_SINK, cbx_sink, (const char *target; double timeout_s; int kind), (kind, target, timeout_s),
+CX_MADE(sink_make, CX_SINK, cbx_sink, (const char *target; double timeout_s; int kind),
+        CX_GET(c, kind, target, timeout_s),
         cbx_sink_create(o->ctx, (cbx_sink_kind)kind, target, timeout_s, &handle, &c->err))
 
 /* A field of an Alert. */

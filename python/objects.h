@@ -45,23 +45,19 @@ typedef struct cx_object_type {
 #define CX_MAKER(name, sig, impl)                                                                                      \
     &(cx_function) { #name, sig, #name, impl, 0, CX_LIGHT, NULL, 0, -1 }
 
-/* The last statement of a maker: an object of that kind with what create writes to handle; o is the object. */
-#define CX_MAKE(kind, T, create)                                                                                       \
-    cx_object *o = cx_object_new(c->st, kind);                                                                         \
-    T *handle = NULL;                                                                                                  \
-    cbx_status status_;                                                                                                \
-    if (!o) return NULL;                                                                                               \
-    status_ = create;                                                                                                  \
-    o->handle = handle;                                                                                                \
-    return cx_object_made(o, status_, &c->err)
-
-/* CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), (keep), create): a maker that reads arguments into variables. */
-#define CX_MADE(name, kind, T, variables, arguments, create)                                                           \
+/* CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), CX_GET(c, keep), create): a maker that declares variables and, if a
+ * condition holds, makes an object of that kind with what create writes to handle; o is the object. */
+#define CX_MADE(name, kind, T, variables, condition, create)                                                           \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
         CX_BARE variables;                                                                                             \
-        if (!CX_GET(c, CX_BARE arguments)) return NULL;                                                                \
-        CX_MAKE(kind, T, create);                                                                                      \
+        cx_object *o = (condition) ? cx_object_new(c->st, kind) : NULL;                                                \
+        cbx_status status_;                                                                                            \
+        T *handle = NULL;                                                                                              \
+        if (!o) return NULL;                                                                                           \
+        status_ = create;                                                                                              \
+        o->handle = handle;                                                                                            \
+        return cx_object_made(o, status_, &c->err);                                                                    \
     }
 
 /* CX_DO(window_add, cbx_window, (double value;), (value), formula): a method that reads arguments into variables and computes a

@@ -89,7 +89,7 @@ CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, LIGHT)
 
 /* ---- Validation ---- */
 
-CX_MADE(validation_make, CX_VALIDATION, cbx_validation, (const char *name, *reference), (name, reference),
+CX_MADE(validation_make, CX_VALIDATION, cbx_validation, (const char *name, *reference), CX_GET(c, name, reference),
         cbx_validation_create(o->ctx, name, reference, &handle, &c->err))
 
 CX_DO(validation_add_accuracy, cbx_validation,
