@@ -263,19 +263,14 @@ CX_RETURN(do_to_device, (),
               cx_raise(CBX_EINVAL, "to_device: 'stream' must be None: the copy is complete when the call returns"),
           Py_NewRef(c->self)) /* the call moves its result */
 
-static PyObject *do_dlpack_device(cx_call *c)
-{
-    const cbx_device_id d = cbx_array_device(handle_of(c->self));
-    return Py_BuildValue("(ii)", d.kind == CBX_DEVICE_CPU ? CBX_DL_CPU : CBX_DL_CUDA, d.index);
-}
+CX_VALUE(do_dlpack_device, (const cbx_device_id d = cbx_array_device(handle_of(c->self))),
+         Py_BuildValue("(ii)", d.kind == CBX_DEVICE_CPU ? CBX_DL_CPU : CBX_DL_CUDA, d.index))
 
 /* ---- NumPy's functions ---- */
 
-static PyObject *do_array_function(cx_call *c)
-{
-    return cx_python("_values", "array_function", "OOOO", c->st->array_type, cx_arg(c, "func"), cx_arg(c, "args"),
-                     cx_arg(c, "kwargs"));
-}
+CX_VALUE(do_array_function, (),
+         cx_python("_values", "array_function", "OOOO", c->st->array_type, cx_arg(c, "func"), cx_arg(c, "args"),
+                   cx_arg(c, "kwargs")))
 
 /* NumPy borrows the buffer; this is for traced arrays, which have none, and for callers that ask for no buffer. */
 CX_RETURN(do_array, (PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy")),

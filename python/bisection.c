@@ -149,10 +149,12 @@ CX_DO(bisection_next, cbx_bisect, (size_t commit), (),
       cx_text_or_none(cbx_bisect_next(self, &commit) == CBX_BISECT_RUNNING ? cbx_bisect_name(self, commit) : NULL))
 
 CX_RETURN(bisection_observe, (cbx_bisect *b = cx_handle(c); size_t commit; double value),
-          b &&commit_arg(c, b, &commit) && CX_GET(c, value), cx_none(c, cbx_bisect_observe(b, commit, value, &c->err)))
+          b != NULL && commit_arg(c, b, &commit) && CX_GET(c, value),
+          cx_none(c, cbx_bisect_observe(b, commit, value, &c->err)))
 
 CX_RETURN(bisection_broken, (cbx_bisect *b = cx_handle(c); const char *reason = NULL; size_t commit),
-          b &&commit_arg(c, b, &commit) && CX_GET(c, reason), cx_none(c, cbx_bisect_broken(b, commit, reason, &c->err)))
+          b != NULL && commit_arg(c, b, &commit) && CX_GET(c, reason),
+          cx_none(c, cbx_bisect_broken(b, commit, reason, &c->err)))
 
 CX_DO(bisection_result, cbx_bisect, (), (), result_object(c, self, NULL))
 

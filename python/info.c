@@ -19,12 +19,8 @@ CX_RETURN(do_finfo, (cbx_finfo f; cbx_dtype t), dtype_of(c, &t),
 CX_RETURN(do_iinfo, (cbx_iinfo i; cbx_dtype t), dtype_of(c, &t),
           cx_answer(c, cbx_dtype_iinfo(t, &i, &c->err), CX_IINFO, &i))
 
-static PyObject *do_info(cx_call *c)
-{
-    return cx_methods(cx_inquiry_methods, c->st->signatures, "array.__array_namespace_info__.")
-               ? cx_namespace_new(c->st, "calibrax_c.array.__array_namespace_info__", cx_inquiry_methods)
-               : NULL;
-}
+CX_RETURN(do_info, (), cx_methods(cx_inquiry_methods, c->st->signatures, "array.__array_namespace_info__."),
+          cx_namespace_new(c->st, "calibrax_c.array.__array_namespace_info__", cx_inquiry_methods))
 
 /* clang-format off */
 #define INFO_FUNCTIONS(X) \
@@ -36,26 +32,15 @@ CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS, LIGHT)
 
 /* ---- the functions of __array_namespace_info__() ---- */
 
-static PyObject *do_capabilities(cx_call *c)
-{
-    (void)c;
-    return Py_BuildValue("{s:O,s:O,s:i}", "boolean indexing", Py_True, "data-dependent shapes", Py_True,
-                         "max dimensions", CBX_MAX_RANK);
-}
+CX_VALUE(do_capabilities, (),
+         Py_BuildValue("{s:O,s:O,s:i}", "boolean indexing", Py_True, "data-dependent shapes", Py_True, "max dimensions",
+                       CBX_MAX_RANK))
 
-static PyObject *do_default_device(cx_call *c)
-{
-    (void)c;
-    return PyUnicode_FromString("cpu");
-}
+CX_VALUE(do_default_device, (), PyUnicode_FromString("cpu"))
 
-static PyObject *do_default_dtypes(cx_call *c)
-{
-    PyObject *const *t = c->st->dtypes;
-
-    return Py_BuildValue("{s:O,s:O,s:O,s:O}", "real floating", t[CBX_F64], "complex floating", t[CBX_C128], "integral",
-                         t[CBX_I64], "indexing", t[CBX_I64]);
-}
+CX_VALUE(do_default_dtypes, (PyObject *const *t = c->st->dtypes),
+         Py_BuildValue("{s:O,s:O,s:O,s:O}", "real floating", t[CBX_F64], "complex floating", t[CBX_C128], "integral",
+                       t[CBX_I64], "indexing", t[CBX_I64]))
 
 static PyObject *do_dtypes(cx_call *c)
 {

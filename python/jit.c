@@ -384,13 +384,7 @@ static void forget(jitted *j)
     while (j->count > 0) entry_free(j->entries[--j->count]);
 }
 
-static PyObject *do_clear_cache(cx_call *c)
-{
-    jitted *j = (jitted *)c->self;
-
-    forget(j);
-    return PyObject_CallMethod(j->plan, "clear", NULL);
-}
+CX_VALUE(do_clear_cache, (jitted *j = (jitted *)c->self), (forget(j), PyObject_CallMethod(j->plan, "clear", NULL)))
 
 CX_RETURN(do_cost, (PyObject *args = cx_rest_tuple(c)), args != NULL,
           PyObject_CallMethod(((jitted *)c->self)->plan, "cost", "NO", args, cx_arg(c, "kwargs")))

@@ -238,13 +238,10 @@ static const char *tier_name(unsigned tier) { return cbx_metric_tier_name((cbx_m
 static const char *kind_name(unsigned kind) { return cbx_operand_kind_name((cbx_operand_kind)kind); }
 static const char *items_name(unsigned items) { return cbx_operand_items_name((cbx_operand_items)items); }
 
-static PyObject *do_words(cx_call *c)
-{
-    (void)c;
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "axiom", words_list(cbx_metric_axiom_name, true), "invariance",
-                         words_list(cbx_metric_invariance_name, true), "tier", words_list(tier_name, false), "kind",
-                         words_list(kind_name, false), "items", words_list(items_name, false));
-}
+CX_VALUE(do_words, (),
+         Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "axiom", words_list(cbx_metric_axiom_name, true), "invariance",
+                       words_list(cbx_metric_invariance_name, true), "tier", words_list(tier_name, false), "kind",
+                       words_list(kind_name, false), "items", words_list(items_name, false)))
 
 /* select(rows, domain, direction, tier, axioms, invariances, flags): names */
 static PyObject *do_select(cx_call *c)

@@ -415,26 +415,15 @@ static PyObject *operand_of(cx_state *st, PyObject *o)
 CX_RETURN(do_operands, (PyObject *leaves = cx_arg(c, "leaves")), true,
           CX_LIST(PyList_Size(leaves), operand_of(c->st, PyList_GetItem(leaves, (Py_ssize_t)i))))
 
-static PyObject *do_is_weak(cx_call *c)
-{
-    PyObject *o = cx_arg(c, "o");
-    return PyBool_FromLong(cx_is_array(c->st, o) ? ((cx_array *)o)->weak : !cx_is_foreign_array(o));
-}
+CX_VALUE(do_is_weak, (PyObject *o = cx_arg(c, "o")),
+         PyBool_FromLong(cx_is_array(c->st, o) ? ((cx_array *)o)->weak : !cx_is_foreign_array(o)))
 
-static PyObject *do_is_traced(cx_call *c)
-{
-    PyObject *o = cx_arg(c, "o");
-    return PyBool_FromLong(cx_is_array(c->st, o) && cbx_array_is_abstract(((cx_array *)o)->handle));
-}
+CX_VALUE(do_is_traced, (PyObject *o = cx_arg(c, "o")),
+         PyBool_FromLong(cx_is_array(c->st, o) && cbx_array_is_abstract(((cx_array *)o)->handle)))
 
 /* Why functions are interpreted; None: they are not. */
-static PyObject *do_note(cx_call *c)
-{
-    cbx_err why = CBX_ERR_INIT;
-
-    (void)c;
-    return cbx_jit_check(&why) ? PyUnicode_FromString(why.message) : Py_NewRef(Py_None);
-}
+CX_VALUE(do_note, (cbx_err why = CBX_ERR_INIT),
+         cbx_jit_check(&why) ? PyUnicode_FromString(why.message) : Py_NewRef(Py_None))
 
 static PyObject *do_build(cx_call *c) { return cx_tree_build(c->st, cx_arg(c, "structure"), cx_arg(c, "leaves")); }
 

@@ -395,6 +395,14 @@ bool cx_numbers(cx_call *c, int n, double *v);
         CX_BARE variables;                                                                                             \
         return (condition) ? (formula) : NULL;                                                                         \
     }
+/* CX_VALUE(do_words, (), formula): an implementation that declares variables and returns a formula of them. */
+#define CX_VALUE(name, variables, formula)                                                                             \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        (void)c;                                                                                                       \
+        CX_BARE variables;                                                                                             \
+        return (formula);                                                                                              \
+    }
 /* The library's function of a table row, by its type. */
 #define CX_FN(...) ((cbx_array * (*)(cbx_ctx *, __VA_ARGS__)) c->fn)
 

@@ -151,12 +151,8 @@ static PyObject *load(cx_call *c, const char *which)
     return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
 }
 
-static PyObject *do_load(cx_call *c)
-{
-    const char *which = "latest"; /* of the method latest */
-
-    return !c->function->nparameters || CX_GET(c, which) ? load(c, which) : NULL;
-}
+CX_RETURN(do_load, (const char *which = "latest"), !c->function->nparameters || CX_GET(c, which),
+          load(c, which)) /* latest, too */
 
 typedef cbx_status (*of_name)(cbx_store *, const char *, cbx_err *);
 STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(STORE(c), name, &c->err), cx_none(c, status))
@@ -396,11 +392,8 @@ CX_RETURN(do_import, (cbx_import_opts o = CBX_IMPORT_OPTS_INIT; cbx_machine mach
               take_path(c, &l, path, &o, false, false),
           lists_record(c, CX_IMPORTED, &l))
 
-static PyObject *do_formats(cx_call *c)
-{
-    (void)c;
-    return CX_DICT(cbx_importers_count(), cbx_importers_at(i).name, PyUnicode_FromString(cbx_importers_at(i).summary));
-}
+CX_VALUE(do_formats, (),
+         CX_DICT(cbx_importers_count(), cbx_importers_at(i).name, PyUnicode_FromString(cbx_importers_at(i).summary)))
 
 /* clang-format off */
 #define INGEST(X) \

@@ -240,11 +240,7 @@ CX_RETURN(do_flatten, (CX_OWN PyObject *leaves = NULL, *structure = apart(c, &le
 CX_RETURN(do_leaves, (CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves)), structure != NULL,
           Py_NewRef(leaves))
 
-static PyObject *do_structure(cx_call *c)
-{
-    CX_OWN PyObject *leaves = NULL;
-    return apart(c, &leaves);
-}
+CX_VALUE(do_structure, (CX_OWN PyObject *leaves = NULL), apart(c, &leaves))
 
 static PyObject *do_unflatten(cx_call *c)
 {
@@ -259,13 +255,9 @@ static PyObject *do_unflatten(cx_call *c)
                         PyList_Size(leaves));
 }
 
-static PyObject *do_map(cx_call *c)
-{
-    PyObject *is_leaf = cx_arg(c, "is_leaf");
-
-    return cx_python("_tracing", "map_trees", "OONO", cx_arg(c, "fun"), cx_arg(c, "tree"), cx_rest_tuple(c),
-                     is_leaf ? is_leaf : Py_None);
-}
+CX_VALUE(do_map, (PyObject *is_leaf = cx_arg(c, "is_leaf")),
+         cx_python("_tracing", "map_trees", "OONO", cx_arg(c, "fun"), cx_arg(c, "tree"), cx_rest_tuple(c),
+                   is_leaf ? is_leaf : Py_None))
 
 static PyObject *do_register(cx_call *c)
 {
