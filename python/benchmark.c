@@ -204,13 +204,6 @@ static bool bench_make(cx_call *c, bench *b, const char *name)
     return cx_fine(c, cbx_benchmark_ops_read(ops, &checked, &c->err));
 }
 
-/* Raises the exception of a callback, if there was one: with all false only one that no benchmark may swallow. */
-static bool bench_raise(bench *b, bool all)
-{
-    if (!all && b->failure.type && PyErr_GivenExceptionMatches(b->failure.type, PyExc_Exception)) return false;
-    return cx_callback_done(&b->failure);
-}
-
 /* ---- in this process: the lock is held, the benchmark's own Python code lets others in ---- */
 
 static PyObject *do_run(cx_call *c)
@@ -233,7 +226,9 @@ static PyObject *do_run(cx_call *c)
     source.items = &item;
     source.nitems = 1;
     status = cbx_benchmark_run(c->ctx, &source, &w.o, &report, &c->err);
-    if (bench_raise(&b, !keep_going) || !cx_fine(c, status)) return NULL;
+    if (!keep_going || !b.failure.type || !PyErr_GivenExceptionMatches(b.failure.type, PyExc_Exception))
+        if (cx_callback_done(&b.failure)) return NULL; /* with keep_going only one that no benchmark may swallow */
+    if (!cx_fine(c, status)) return NULL;
     failures = cbx_benchmark_report_failures(report, &nfailures);
     if (nfailures && !keep_going) /* the library's own: a dataset without examples, a clock that is too coarse */
         return cx_raise(failures[0].status, failures[0].message);

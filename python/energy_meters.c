@@ -27,15 +27,8 @@ CX_MADE(series_make, CX_ENERGY_MONITOR, cbx_energy_series,
         CX_GET(c, opts.interval_s, opts.max_samples, meter.powercap) && cx_gpu_option(c, &kept, &meter.gpu),
         (opts.meter = &meter, o->kept = Py_XNewRef(kept), cbx_energy_series_start(o->ctx, &opts, &handle, &c->err)))
 
-static PyObject *series_stop(cx_call *c)
-{
-    cx_object *o = cx_object_self(c);
-    cbx_energy_series_report out;
-
-    if (!o) return NULL;
-    CX_BUSY(o, cbx_energy_series_stop(o->handle, &out));
-    return cx_answer_object(c->st, CX_ENERGY_SERIES, &out);
-}
+CX_RETURN(series_stop, (cx_object *o = cx_object_self(c); cbx_energy_series_report out), o != NULL,
+          cx_answer(c, CX_BUSY(o, (cbx_energy_series_stop(o->handle, &out), CBX_OK)), CX_ENERGY_SERIES, &out))
 
 /* clang-format off */
 #define SERIES(X) \

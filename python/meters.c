@@ -43,16 +43,8 @@ CX_MADE(monitor_make, CX_RESOURCE_MONITOR, cbx_resource_monitor,
         (opts.device = gpu ? cbx_gpu_sample : NULL, opts.device_user = gpu, o->kept = Py_XNewRef(kept),
          cbx_resource_monitor_start(o->ctx, &opts, &handle, &c->err)))
 
-static PyObject *monitor_stop(cx_call *c)
-{
-    cx_object *o = cx_object_self(c);
-    cbx_resource_report out;
-    cbx_status status;
-
-    if (!o) return NULL;
-    CX_BUSY(o, status = cbx_resource_monitor_stop(o->handle, &out, &c->err));
-    return cx_answer(c, status, CX_RESOURCES, &out);
-}
+CX_RETURN(monitor_stop, (cx_object *o = cx_object_self(c); cbx_resource_report out), o != NULL,
+          cx_answer(c, CX_BUSY(o, cbx_resource_monitor_stop(o->handle, &out, &c->err)), CX_RESOURCES, &out))
 
 /* clang-format off */
 #define MONITOR(X) \

@@ -205,18 +205,10 @@ static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
     return !PyErr_Occurred();
 }
 
-static PyObject *sink_send(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    int64_t time_us = cbx_time_now_us();
-    cbx_status status;
-    cbx_alert alert;
-
-    if (!t || !read_alert(c, cx_arg(c, "alert"), &alert)) return NULL;
-    if (cx_arg(c, "time") && !cx_time_from(cx_arg(c, "time"), &time_us)) return NULL;
-    CX_BUSY(t, status = cbx_sink_send(t->handle, &alert, time_us, &c->err));
-    return cx_none(c, status);
-}
+CX_RETURN(sink_send, (cx_object *t = cx_object_self(c); int64_t time_us = cbx_time_now_us(); cbx_alert alert),
+          t != NULL && read_alert(c, cx_arg(c, "alert"), &alert) &&
+              (!cx_arg(c, "time") || cx_time_from(cx_arg(c, "time"), &time_us)),
+          cx_none(c, CX_BUSY(t, cbx_sink_send(t->handle, &alert, time_us, &c->err))))
 
 /* clang-format off */
 #define SINK(X) \

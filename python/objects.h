@@ -70,14 +70,15 @@ typedef struct cx_object_type {
         return self && CX_GET(c, CX_BARE arguments) ? (formula) : NULL;                                                \
     }
 
-/* A statement on an object without the interpreter's lock: other calls of the object are refused meanwhile. */
-#define CX_BUSY(o, statement)                                                                                          \
-    do {                                                                                                               \
+/* The status of a call on an object without the interpreter's lock: other calls of the object are refused meanwhile. */
+#define CX_BUSY(o, call)                                                                                               \
+    ({                                                                                                                 \
         PyThreadState *t_ = ((o)->busy = true, PyEval_SaveThread());                                                   \
-        statement;                                                                                                     \
+        const cbx_status status_ = (call);                                                                             \
         PyEval_RestoreThread(t_);                                                                                      \
         (o)->busy = false;                                                                                             \
-    } while (0)
+        status_;                                                                                                       \
+    })
 
 #define CX_OBJECT_EXTERN(kind, name) extern const cx_object_type cx_##name##_object_type;
 CX_OBJECTS(CX_OBJECT_EXTERN)

@@ -181,19 +181,18 @@ class MetricTracker:
 
     def best(self) -> float:
         """The best value; a ValueError before the first number."""
-        self._check()
-        return cast("float", self._track.values()["best"])
+        return cast("float", self._best()["best"])
 
     @property
     def best_epoch(self) -> int:
         """The epoch of the best value, from 0 on; of ties the first."""
-        self._check()
-        return cast("int", self._track.values()["best_step"])
+        return cast("int", self._best()["best_step"])
 
-    def _check(self) -> None:
-        best = self._track.values()["best"]
-        if best != best:
+    def _best(self) -> dict[str, Any]:
+        values: dict[str, Any] = self._track.values()
+        if values["best"] != values["best"]:
             raise ValueError("MetricTracker: there is no best value yet: call increment()")
+        return values
 
     @property
     def history(self) -> tuple[float, ...]:
@@ -205,18 +204,14 @@ class MetricTracker:
         self._track: Any = _core._metrics.Track(self.direction)
         self._history: list[float] = []
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._given, self._history)
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._given, self._history
 
-
-def _restored(
-    cls: type[MetricTracker], given: tuple[Any, str | None, dict[str, Any]], history: list[float]
-) -> MetricTracker:
-    metric, direction, parameters = given
-    new = cls(metric, direction=direction, **parameters)
-    for value in history:
-        new._add(value)
-    return new
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        (metric, direction, parameters), history = state
+        self.__init__(metric, direction=direction, **parameters)  # type: ignore[misc]
+        for value in history:
+            self._add(value)
 
 
 class MinMaxTracker:

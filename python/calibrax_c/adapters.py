@@ -248,11 +248,9 @@ class TorchBenchmarkAdapter(BenchmarkAdapter):
                 made = torch.from_dlpack(value)
             except Exception:  # of read-only memory, a dtype: each framework raises its own kind
                 made = _or_same(self._copied, value)
-        return self._moved(made) if isinstance(made, torch.Tensor) else value
-
-    def _moved(self, tensor: Any) -> Any:
-        """A tensor on the CPU on the device of the module."""
-        return tensor.to(next(iter(self.tensors()), tensor).device) if tensor.device.type == "cpu" else tensor
+        if not isinstance(made, torch.Tensor):
+            return value
+        return made.to(next(iter(self.tensors()), made).device) if made.device.type == "cpu" else made
 
     @staticmethod
     def _copied(value: Any) -> Any:

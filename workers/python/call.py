@@ -167,10 +167,9 @@ def main(argv: list[str]) -> int:
         answer.update(measure(f, int(warmup), int(samples), float(sample_s)))
         if flops == "1":
             answer["work"] = account(f)
-    except Failure as fault:
-        answer, status = {"schema": SCHEMA, "version": VERSION, "failure": str(fault)}, 1
     except Exception as fault:
-        answer, status = {"schema": SCHEMA, "version": VERSION, "failure": f"'{name}' raised {one_line(fault)}"}, 1
+        why = str(fault) if isinstance(fault, Failure) else f"'{name}' raised {one_line(fault)}"
+        answer, status = {"schema": SCHEMA, "version": VERSION, "failure": why}, 1
     sys.stdout.flush()
     with open(path, "w", encoding="utf-8") as out:
         json.dump(answer, out)
