@@ -29,14 +29,15 @@ static void leave(PyObject *self, PyThreadState *t)
     PyEval_RestoreThread(t);
 }
 
-/* status = call, alone with the store of c->self and without the interpreter's lock. */
-#define IN_STORE(c, status, call)                                                                                      \
-    do {                                                                                                               \
+/* The status of a call, alone with the store of c->self and without the interpreter's lock. */
+#define IN_STORE(c, call)                                                                                              \
+    ({                                                                                                                 \
         PyThreadState *t_ = enter((c)->self);                                                                          \
-        status = STORE(c) ? CBX_OK : cbx_fail(&(c)->err, CBX_EINVAL, "the store was closed");                          \
-        if (!status) status = call;                                                                                    \
+        cbx_status status_ = STORE(c) ? CBX_OK : cbx_fail(&(c)->err, CBX_EINVAL, "the store was closed");              \
+        if (!status_) status_ = (call);                                                                                \
         leave((c)->self, t_);                                                                                          \
-    } while (0)
+        status_;                                                                                                       \
+    })
 #define STORE(c) of((c)->self)->store
 
 /* STORED(name, (variables), condition, call, result): a method that reads arguments, makes a call alone with the store, and returns
@@ -45,9 +46,8 @@ static void leave(PyObject *self, PyThreadState *t)
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
         CX_BARE variables;                                                                                             \
-        cbx_status status;                                                                                             \
         if (!(condition)) return NULL;                                                                                 \
-        IN_STORE(c, status, call);                                                                                     \
+        const cbx_status status = IN_STORE(c, call);                                                                   \
         return result;                                                                                                 \
     }
 
@@ -98,11 +98,10 @@ static PyObject *do_close(cx_call *c)
 static PyObject *do_save(cx_call *c)
 {
     cbx_run *run = NULL;
-    cbx_status status;
     bool replace;
 
     if (!CX_GET(c, run, replace)) return NULL;
-    IN_STORE(c, status, cbx_store_save(STORE(c), run, replace, &c->err));
+    const cbx_status status = IN_STORE(c, cbx_store_save(STORE(c), run, replace, &c->err));
     if (status == CBX_EEXIST) return PyErr_SetString(PyExc_FileExistsError, c->err.message), NULL;
     return cx_fine(c, status) ? PyUnicode_FromFormat("%s/runs/%s.json", cbx_store_root(STORE(c)), cbx_run_id(run))
                               : NULL;
@@ -145,10 +144,8 @@ static cbx_status set_baseline_of(cbx_store *store, const char *name, const char
 static PyObject *load(cx_call *c, const char *which)
 {
     cbx_run *run = NULL;
-    cbx_status status;
 
-    IN_STORE(c, status, load_run(STORE(c), which, &run, &c->err));
-    return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
+    return cx_fine(c, IN_STORE(c, load_run(STORE(c), which, &run, &c->err))) ? cx_run_object(c->st, run) : NULL;
 }
 
 CX_RETURN(do_load, (const char *which = "latest"), !c->function->nparameters || CX_GET(c, which),
@@ -193,10 +190,8 @@ static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
 static PyObject *found(cx_call *c, const cbx_store_query *q, bool entries)
 {
     CX_ENDED_BY(cbx_store_list_clear) cbx_store_list list = { 0 };
-    cbx_status status;
 
-    IN_STORE(c, status, cbx_store_query_runs(STORE(c), q, &list, &c->err));
-    if (!cx_fine(c, status)) return NULL;
+    if (!cx_fine(c, IN_STORE(c, cbx_store_query_runs(STORE(c), q, &list, &c->err)))) return NULL;
     return CX_LIST(list.count, entries ? entry_object(c->st, &list.entries[i]) : load(c, list.entries[i].id));
 }
 
@@ -233,10 +228,10 @@ static PyObject *series_object(cx_state *st, const cbx_trend_series *s)
 static PyObject *trends(cx_call *c, const cbx_store_query *q)
 {
     CX_ENDED_BY(cbx_trend_clear) cbx_trend trend = { 0 };
-    cbx_status status;
 
-    IN_STORE(c, status, cbx_store_trend(STORE(c), q, &trend, &c->err));
-    return cx_fine(c, status) ? CX_LIST(trend.count, series_object(c->st, &trend.series[i])) : NULL;
+    return cx_fine(c, IN_STORE(c, cbx_store_trend(STORE(c), q, &trend, &c->err)))
+               ? CX_LIST(trend.count, series_object(c->st, &trend.series[i]))
+               : NULL;
 }
 
 CX_RETURN(do_trend, (cbx_store_query q), query_arg(c, &q), trends(c, &q))
@@ -355,9 +350,8 @@ static bool skip(cx_call *c, const lists *l, const char *file, const char *messa
 
 static bool keep_run(cx_call *c, const lists *l, const char *file, const cbx_import *import, size_t i, bool replace)
 {
-    cbx_status status;
+    const cbx_status status = IN_STORE(c, cbx_store_save(STORE(c), import->runs[i], replace, &c->err));
 
-    IN_STORE(c, status, cbx_store_save(STORE(c), import->runs[i], replace, &c->err));
     if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
     if (status) return skip(c, l, file, c->err.message);
     return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN, "(snNs)", cbx_run_id(import->runs[i]),
@@ -406,7 +400,6 @@ static PyObject *store_ingest(cx_call *c)
 {
     cbx_import_opts o = CBX_IMPORT_OPTS_INIT;
     cbx_machine machine;
-    cbx_status status;
     bool replace;
     lists l;
 
@@ -414,8 +407,7 @@ static PyObject *store_ingest(cx_call *c)
     if (!c->nrest)
         return PyErr_SetString(PyExc_TypeError, "ingest: 'paths' must name a file or a folder: ingest('results.json')"),
                NULL;
-    IN_STORE(c, status, CBX_OK);
-    if (!cx_fine(c, status) || !lists_new(c, &l) || !cx_begin(c)) return NULL;
+    if (!cx_fine(c, IN_STORE(c, CBX_OK)) || !lists_new(c, &l) || !cx_begin(c)) return NULL;
     for (Py_ssize_t i = 0; i < c->nrest; i++) {
         CX_OWN PyObject *bytes = NULL;
         if (!PyUnicode_FSConverter(c->rest[i], &bytes) || !take_path(c, &l, PyBytes_AsString(bytes), &o, true, replace))
