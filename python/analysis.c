@@ -11,23 +11,15 @@ CX_RETURN(do_rank, (cbx_direction direction; cbx_rank_entry * out; cx_samples va
               cx_fine(c, cbx_rank(values.x, values.n, direction, out, &c->err)),
           cx_answer_list(c->st, CX_RANK_ENTRY, out, values.n))
 
-static PyObject *do_score(cx_call *c)
-{
-    cbx_direction *directions;
-    cx_samples x, weights;
-    size_t m, n;
-    double *out;
-    int kind;
-
-    if (!cx_table_arg(c, "values", &x, &n, &m) || !CX_GET(c, weights, kind)) return NULL;
-    if (weights.x && weights.n != m)
-        return PyErr_Format(PyExc_ValueError, "score: 'weights' must be one a metric, got %zu for %zu metrics",
-                            weights.n, m);
-    if (!(directions = cx_directions_arg(c, "directions", m)) || !(out = cx_alloc(c, n, sizeof *out)) || !cx_begin(c) ||
-        !cx_fine(c, cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL, &c->err)))
-        return NULL;
-    return cx_numbers_object(out, n);
-}
+CX_RETURN(do_score, (cbx_direction * directions; cx_samples x, weights; size_t m, n; double *out; int kind),
+          cx_table_arg(c, "values", &x, &n, &m) && CX_GET(c, weights, kind) &&
+              (!weights.x || weights.n == m ||
+               cx_refused(PyExc_ValueError, "score: 'weights' must be one a metric, got %zu for %zu metrics", weights.n,
+                          m)) &&
+              (directions = cx_directions_arg(c, "directions", m)) && (out = cx_alloc(c, n, sizeof *out)) &&
+              cx_begin(c) &&
+              cx_fine(c, cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL, &c->err)),
+          cx_numbers_object(out, n))
 
 static PyObject *do_rank_stability(cx_call *c)
 {

@@ -163,16 +163,13 @@ CX_DO(bisection_posterior, cbx_bisect, (), (),
 
 CX_DO(bisection_state, cbx_bisect, (), (), cx_json_answer(cbx_bisect_state(self)))
 
-static PyObject *bisection_restore(cx_call *c)
-{
-    cbx_bisect *b = cx_handle(c);
-    CX_OWN_JSON cbx_json *json = b ? cx_json_from(cx_arg(c, "state"), "state") : NULL;
-
-    if (json) return cx_none(c, cbx_bisect_restore(b, json, "state", &c->err));
-    if (b && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "restore: 'state' must be a dict as state() returns it, got None");
-    return NULL;
-}
+CX_RETURN(bisection_restore,
+          (cbx_bisect *b = cx_handle(c);
+           CX_OWN_JSON cbx_json *json = b ? cx_json_from(cx_arg(c, "state"), "state") : NULL),
+          b != NULL && (json || (!PyErr_Occurred() &&
+                                 cx_refused(PyExc_TypeError,
+                                            "restore: 'state' must be a dict as state() returns it, got None"))),
+          cx_none(c, cbx_bisect_restore(b, json, "state", &c->err)))
 
 /* ---- Python functions that build and measure ---- */
 

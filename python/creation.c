@@ -118,17 +118,9 @@ static PyObject *do_linspace(cx_call *c)
         c, cbx_astype(c->ctx, cbx_apply(c->ctx, CBX_PRIM_COMPLEX, 2, (const cbx_array *[]){ re, im }, NULL), t));
 }
 
-static PyObject *do_eye(cx_call *c)
-{
-    cbx_dtype dtype = CBX_F64;
-    size_t n_rows, n_cols;
-    int64_t k;
-
-    if (!CX_GET(c, n_rows)) return NULL;
-    n_cols = n_rows;
-    if (!CX_GET(c, n_cols, k, dtype) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_eye(c->ctx, n_rows, n_cols, (ptrdiff_t)k, dtype));
-}
+CX_RETURN(do_eye, (cbx_dtype dtype = CBX_F64; size_t n_rows, n_cols; int64_t k),
+          CX_GET(c, n_rows) && (n_cols = n_rows, CX_GET(c, n_cols, k, dtype)) && cx_begin(c),
+          cx_result(c, cbx_eye(c->ctx, n_rows, n_cols, (ptrdiff_t)k, dtype)))
 
 CX_RETURN(do_meshgrid, (cbx_array * out[CBX_MAX_RANK] = { 0 }; cx_arrays arrays; int indexing),
           CX_GET(c, arrays, indexing) &&

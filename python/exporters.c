@@ -33,60 +33,30 @@ static const cbx_exporter *options_arg(cx_call *c, cbx_export_opts *o)
     return CX_GET(c, o->dark, o->replace, o->folder) ? exporter_arg(c) : NULL;
 }
 
-static PyObject *do_export(cx_call *c)
-{
-    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
-    const cbx_exporter *format = options_arg(c, &o);
-    cx_texts metrics, plots;
-    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
-    const cbx_run **runs;
-    size_t n;
+/* The options and the format of a call, and the files that it writes. */
+#define FORMAT                                                                                                         \
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;                                                                          \
+    const cbx_exporter *format = options_arg(c, &o);                                                                   \
+    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 }
 
-    if (!format || !(runs = cx_runs_arg(c, "runs", &n)) ||
-        !CX_GET(c, metrics, plots, o.group_by, o.repo, o.to, o.experiment))
-        return NULL;
-    o.metrics = metrics.list;
-    o.nmetrics = metrics.n;
-    o.plots = plots.list;
-    o.nplots = plots.n;
-    if (!cx_begin_long(c)) return NULL;
-    return files_object(c, cbx_export_runs(c->ctx, format, runs, n, &o, &report, &c->err), &report);
-}
+CX_RETURN(do_export, (FORMAT; cx_texts metrics, plots; const cbx_run **runs; size_t n),
+          format != NULL && (runs = cx_runs_arg(c, "runs", &n)) &&
+              CX_GET(c, metrics, plots, o.group_by, o.repo, o.to, o.experiment) && cx_begin_long(c),
+          (o.metrics = metrics.list, o.nmetrics = metrics.n, o.plots = plots.list, o.nplots = plots.n,
+           files_object(c, cbx_export_runs(c->ctx, format, runs, n, &o, &report, &c->err), &report)))
 
-static PyObject *do_convergence(cx_call *c)
-{
-    cbx_convergence_figure f = { .x_label = "iteration" };
-    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
-    const cbx_exporter *format = options_arg(c, &o);
-    cx_samples values, tolerances;
-    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
+CX_RETURN(do_convergence,
+          (FORMAT; cbx_convergence_figure f = { .x_label = "iteration" }; cx_samples values, tolerances),
+          format != NULL && CX_GET(c, values, tolerances, f.name, f.title) && CX_GET_AS(c, "label", f.y_label) &&
+              cx_begin(c),
+          (f.y = values.x, f.n = values.n, f.tolerances = tolerances.x, f.ntolerances = tolerances.n,
+           files_object(c, cbx_export_convergence(c->ctx, format, &f, &o, &report, &c->err), &report)))
 
-    if (!format || !CX_GET(c, values, tolerances, f.name, f.title) || !CX_GET_AS(c, "label", f.y_label)) return NULL;
-    f.y = values.x;
-    f.n = values.n;
-    f.tolerances = tolerances.x;
-    f.ntolerances = tolerances.n;
-    if (!cx_begin(c)) return NULL;
-    return files_object(c, cbx_export_convergence(c->ctx, format, &f, &o, &report, &c->err), &report);
-}
-
-static PyObject *do_values(cx_call *c)
-{
-    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
-    const cbx_exporter *format = options_arg(c, &o);
-    cbx_values_figure f = { 0 };
-    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
-    const char **names = NULL;
-    double *values = NULL;
-
-    if (!format || !CX_GET(c, f.name, f.title) || !CX_GET_AS(c, "label", f.y_label) ||
-        !cx_numbers_by_name(c, "values", &names, &values, &f.n))
-        return NULL;
-    f.names = names;
-    f.values = values;
-    if (!cx_begin(c)) return NULL;
-    return files_object(c, cbx_export_values(c->ctx, format, &f, &o, &report, &c->err), &report);
-}
+CX_RETURN(do_values, (FORMAT; cbx_values_figure f = { 0 }; const char **names = NULL; double *values = NULL),
+          format != NULL && CX_GET(c, f.name, f.title) && CX_GET_AS(c, "label", f.y_label) &&
+              cx_numbers_by_name(c, "values", &names, &values, &f.n) && cx_begin(c),
+          (f.names = names, f.values = values,
+           files_object(c, cbx_export_values(c->ctx, format, &f, &o, &report, &c->err), &report)))
 
 /* clang-format off */
 #define EXPORTERS(X) \

@@ -50,20 +50,12 @@ static cbx_status refused(const cx_call *c, cbx_status status, PyObject *missing
 CX_MADE(collection_make, CX_METRIC_COLLECTION, cbx_metric_collection, (), true,
         (o->kept = PyList_New(0)) ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM)
 
-static PyObject *collection_add(cx_call *c)
-{
-    cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
-    cx_object *o = cx_object_self(c);
-    cx_metric_arguments a;
-
-    if (!o || !CX_GET(c, m.group, m.label, m.low, m.high, m.weight) || !cx_metric_read(c, &a) ||
-        !(m.metric = cx_metric_row(c)) || PyList_Append(o->kept, cx_arg(c, "metric")) < 0)
-        return NULL;
-    m.parameters = a.parameters;
-    m.function = a.options.function;
-    c->function = NULL;
-    return cx_none(c, refused(c, cbx_metric_collection_add(o->ctx, o->handle, &m, &c->err), NULL));
-}
+CX_RETURN(collection_add,
+          (cbx_metric_member m = CBX_METRIC_MEMBER_INIT; cx_object *o = cx_object_self(c); cx_metric_arguments a),
+          o != NULL && CX_GET(c, m.group, m.label, m.low, m.high, m.weight) && cx_metric_read(c, &a) &&
+              (m.metric = cx_metric_row(c)) && PyList_Append(o->kept, cx_arg(c, "metric")) == 0,
+          (m.parameters = a.parameters, m.function = a.options.function, c->function = NULL,
+           cx_none(c, refused(c, cbx_metric_collection_add(o->ctx, o->handle, &m, &c->err), NULL))))
 
 CX_DO(collection_remove, cbx_metric_collection, (const char *group = NULL, *label = NULL), (group, label),
       cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError)))

@@ -34,18 +34,13 @@ CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 10
 CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), CX_GET(c, keep),
         cbx_alerts_create(o->ctx, keep, &handle, &c->err))
 
-static PyObject *alerts_add_rule(cx_call *c)
-{
-    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
-    cx_object *t = cx_object_self(c);
-
-    if (!t || !CX_GET(c, rule.metric, rule.lower, rule.name, rule.hysteresis, rule.raise_after, rule.clear_after) ||
-        !CX_GET_AS(c, "info", rule.levels[0]) || !CX_GET_AS(c, "warning", rule.levels[1]) ||
-        !CX_GET_AS(c, "error", rule.levels[2]) || !CX_GET_AS(c, "critical", rule.levels[3]) ||
-        !CX_GET_AS(c, "quiet_s", rule.quiet_ns) || !CX_GET_AS(c, "repeat_s", rule.repeat_ns))
-        return NULL;
-    return cx_none(c, cbx_alerts_add_rule(t->handle, &rule, &c->err));
-}
+CX_RETURN(alerts_add_rule, (cbx_alert_rule rule = CBX_ALERT_RULE_INIT; cx_object *t = cx_object_self(c)),
+          t != NULL &&
+              CX_GET(c, rule.metric, rule.lower, rule.name, rule.hysteresis, rule.raise_after, rule.clear_after) &&
+              CX_GET_AS(c, "info", rule.levels[0]) && CX_GET_AS(c, "warning", rule.levels[1]) &&
+              CX_GET_AS(c, "error", rule.levels[2]) && CX_GET_AS(c, "critical", rule.levels[3]) &&
+              CX_GET_AS(c, "quiet_s", rule.quiet_ns) && CX_GET_AS(c, "repeat_s", rule.repeat_ns),
+          cx_none(c, cbx_alerts_add_rule(t->handle, &rule, &c->err)))
 
 /* The n newest of those remembered, oldest first. */
 static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
@@ -80,21 +75,15 @@ CX_RETURN(alerts_observe,
           t != NULL && CX_GET(c, metric, value, now),
           new_alerts(c, t, cbx_alerts_observe(t->handle, metric, value, now)))
 
-static PyObject *alerts_tell(cx_call *c)
-{
-    cbx_alert alert = { .threshold = NAN, .value = NAN, .time_ns = cbx_clock_ns() };
-    const char *metric = "", *message = "";
-    cx_object *t = cx_object_self(c);
-    int severity = CBX_SEVERITY_WARNING;
-
-    if (!t || !CX_GET(c, metric, message, severity, alert.value, alert.threshold) ||
-        !CX_GET_AS(c, "now", alert.time_ns))
-        return NULL;
-    alert.metric = metric;
-    alert.severity = (cbx_severity)severity;
-    snprintf(alert.message, sizeof alert.message, "%s", message);
-    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? new_alerts(c, t, 1) : NULL;
-}
+CX_RETURN(alerts_tell,
+          (cbx_alert alert = { .threshold = NAN, .value = NAN, .time_ns = cbx_clock_ns() };
+           const char *metric = "", *message = ""; cx_object *t = cx_object_self(c);
+           int severity = CBX_SEVERITY_WARNING),
+          t != NULL && CX_GET(c, metric, message, severity, alert.value, alert.threshold) &&
+              CX_GET_AS(c, "now", alert.time_ns),
+          (alert.metric = metric, alert.severity = (cbx_severity)severity,
+           snprintf(alert.message, sizeof alert.message, "%s", message),
+           cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? new_alerts(c, t, 1) : NULL))
 
 CX_RETURN(alerts_listen, (cx_object *t = cx_object_self(c); PyObject * listener), t != NULL && CX_GET(c, listener),
           (cx_set(&t->listener, Py_XNewRef(listener)), Py_NewRef(Py_None)))
@@ -112,19 +101,12 @@ static PyObject *alerts_recent(cx_call *c)
     return CX_LIST(kept, cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(book, i)));
 }
 
-static PyObject *alerts_by_severity(cx_call *c)
-{
-    cbx_alerts *book = cx_handle(c);
-    const cbx_alert **found;
-    int severity;
-    size_t n;
-
-    if (!book || !CX_GET(c, severity)) return NULL;
-    n = cbx_alerts_by_severity(book, (cbx_severity)severity, NULL, 0);
-    if (!(found = cx_alloc(c, n, sizeof *found))) return NULL;
-    (void)cbx_alerts_by_severity(book, (cbx_severity)severity, found, n);
-    return CX_LIST(n, cx_answer_object(c->st, CX_ALERT, found[i]));
-}
+CX_RETURN(alerts_by_severity, (cbx_alerts *book = cx_handle(c); const cbx_alert **found; int severity; size_t n),
+          book != NULL && CX_GET(c, severity) &&
+              (n = cbx_alerts_by_severity(book, (cbx_severity)severity, NULL, 0),
+               found = cx_alloc(c, n, sizeof *found)),
+          (cbx_alerts_by_severity(book, (cbx_severity)severity, found, n),
+           CX_LIST(n, cx_answer_object(c->st, CX_ALERT, found[i]))))
 
 CX_DO(alerts_clear, cbx_alerts, (), (), (cbx_alerts_clear(self), Py_NewRef(Py_None)))
 

@@ -34,21 +34,15 @@ static PyObject *do_bootstrap(cx_call *c)
                             &out);
 }
 
-static PyObject *do_bootstrap_nested(cx_call *c)
-{
-    cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
-    cbx_interval out;
-    cbx_nested a, b;
-    cx_groups x, y;
-
-    o.method = CBX_BOOT_PERCENTILE;
-    o.stop = c->stop;
-    if (!CX_GET(c, x, y, o.statistic, o.compare, o.method, o.level, o.resamples, o.seed) || !cx_begin(c)) return NULL;
-    a = (cbx_nested){ x.x, x.sizes, x.n };
-    b = (cbx_nested){ y.x, y.sizes, y.n };
-    return cx_answer(c, cbx_stat_bootstrap_nested(c->ctx, &a, cx_arg(c, "y") ? &b : NULL, &o, &out, &c->err),
-                     CX_INTERVAL, &out);
-}
+CX_RETURN(do_bootstrap_nested, (cbx_boot_opts o = CBX_BOOT_OPTS_INIT; cbx_interval out; cx_groups x, y),
+          (o.method = CBX_BOOT_PERCENTILE, o.stop = c->stop,
+           CX_GET(c, x, y, o.statistic, o.compare, o.method, o.level, o.resamples, o.seed)) &&
+              cx_begin(c),
+          cx_answer(c,
+                    cbx_stat_bootstrap_nested(c->ctx, &(cbx_nested){ x.x, x.sizes, x.n },
+                                              cx_arg(c, "y") ? &(cbx_nested){ y.x, y.sizes, y.n } : NULL, &o, &out,
+                                              &c->err),
+                    CX_INTERVAL, &out))
 
 /* ---- variance and plans ---- */
 

@@ -153,16 +153,12 @@ static PyObject *make_run(cx_call *c)
     return fine ? cx_run_object(c->st, run) : NULL;
 }
 
-static PyObject *from_dict(cx_call *c)
-{
-    CX_OWN_JSON cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run");
-    cbx_run *run = NULL;
-
-    if (!json && !PyErr_Occurred()) cx_refuse(c, "mapping", PyExc_TypeError, "a dict", Py_None);
-    return json && cx_begin(c) && cx_fine(c, cbx_run_from_json(c->ctx, json, "run", &run, &c->err))
-               ? cx_run_object(c->st, run)
-               : NULL;
-}
+CX_RETURN(from_dict,
+          (cbx_run *run = NULL;
+           CX_OWN_JSON cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run")),
+          (json || (!PyErr_Occurred() && cx_refuse(c, "mapping", PyExc_TypeError, "a dict", Py_None))) && cx_begin(c) &&
+              cx_fine(c, cbx_run_from_json(c->ctx, json, "run", &run, &c->err)),
+          cx_run_object(c->st, run))
 
 CX_RETURN(read_run, (cbx_run *run = NULL; const char *path),
           CX_GET(c, path) && cx_begin_long(c) && cx_fine(c, cbx_run_read(c->ctx, path, &run, &c->err)),

@@ -44,18 +44,11 @@ static PyObject *do_nonzero(cx_call *c)
     return cx_results(c, (size_t)n, rows, true);
 }
 
-static PyObject *do_searchsorted(cx_call *c)
-{
-    const cbx_array *x1, *sorter = NULL, *values;
-    cx_operand x2;
-    int side;
-
-    if (!CX_GET(c, x1, x2, side, sorter)) return NULL;
-    if ((!x2.array && !cx_fits(cbx_array_dtype(x1), &x2)) || !cx_begin(c)) return NULL;
-    values = x2.array ? x2.array : cx_weak(c, x1, &x2);
-    return cx_result(c, sorter ? cbx_searchsorted_sorter(c->ctx, x1, values, side == 1, sorter)
-                               : cbx_searchsorted(c->ctx, x1, values, side == 1));
-}
+CX_RETURN(do_searchsorted, (const cbx_array *x1, *sorter = NULL, *values; cx_operand x2; int side),
+          CX_GET(c, x1, x2, side, sorter) && (x2.array || cx_fits(cbx_array_dtype(x1), &x2)) && cx_begin(c),
+          (values = x2.array ? x2.array : cx_weak(c, x1, &x2),
+           cx_result(c, sorter ? cbx_searchsorted_sorter(c->ctx, x1, values, side == 1, sorter)
+                               : cbx_searchsorted(c->ctx, x1, values, side == 1))))
 
 CX_RETURN(do_take, (const cbx_array *x, *indices; cx_axis axis = { 0 }),
           CX_GET(c, x, indices, axis) &&

@@ -21,22 +21,15 @@ static PyObject *do_unique(cx_call *c)
     return cx_record(c, CX_UNIQUE_ALL, 4, (cbx_array *[]){ p.values, p.indices, p.inverse, p.counts });
 }
 
-static PyObject *do_unique_size(cx_call *c)
-{
-    cbx_unique_parts p = { 0 };
-    const cbx_array *x;
-    PyObject *given = cx_arg(c, "fill_value");
-    cx_operand v = { 0 };
-    size_t size;
-
-    if (!CX_GET(c, x, size)) return NULL;
-    if (given && cx_scalar_from(given, &v) <= 0)
-        return PyErr_Occurred() ? NULL : (cx_refuse(c, "fill_value", PyExc_TypeError, "a number", given), NULL);
-    if (given && !cx_fits(cbx_array_dtype(x), &v)) return NULL;
-    if (!cx_begin(c)) return NULL;
-    cbx_unique_size(c->ctx, x, size, given ? &v.scalar : NULL, &p);
-    return cx_record(c, CX_UNIQUE_ALL, 4, (cbx_array *[]){ p.values, p.indices, p.inverse, p.counts });
-}
+CX_RETURN(do_unique_size,
+          (cbx_unique_parts p = { 0 }; const cbx_array *x; PyObject *given = cx_arg(c, "fill_value");
+           cx_operand v = { 0 }; size_t size),
+          CX_GET(c, x, size) &&
+              (!given || cx_scalar_from(given, &v) > 0 ||
+               (!PyErr_Occurred() && cx_refuse(c, "fill_value", PyExc_TypeError, "a number", given))) &&
+              (!given || cx_fits(cbx_array_dtype(x), &v)) && cx_begin(c),
+          (cbx_unique_size(c->ctx, x, size, given ? &v.scalar : NULL, &p),
+           cx_record(c, CX_UNIQUE_ALL, 4, (cbx_array *[]){ p.values, p.indices, p.inverse, p.counts })))
 
 /* clang-format off */
 #define SETS(X) \

@@ -75,17 +75,11 @@ CX_COMPUTE(do_pairs, cbx_interval, INTERVAL, (double level; cx_samples x; cx_sam
 
 /* ---- series ---- */
 
-static PyObject *do_autocorrelation(cx_call *c)
-{
-    cx_samples x;
-    size_t lags;
-    double *out;
-
-    if (!CX_GET(c, x, lags)) return NULL;
-    if (lags >= x.n) lags = x.n ? x.n - 1 : 0;
-    if (!(out = cx_alloc(c, lags + 1, sizeof *out))) return NULL;
-    return cx_fine(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err)) ? cx_numbers_object(out, lags + 1) : NULL;
-}
+CX_RETURN(do_autocorrelation, (cx_samples x; size_t lags; double *out),
+          CX_GET(c, x, lags) &&
+              (lags = lags < x.n ? lags : x.n - (x.n > 0), out = cx_alloc(c, lags + 1, sizeof *out)) &&
+              cx_fine(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err)),
+          cx_numbers_object(out, lags + 1))
 
 CX_COMPUTE(do_batch_means, cbx_interval, INTERVAL, (double level; size_t batches; cx_samples x),
            CX_GET(c, x, batches, level), cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &c->err))

@@ -23,20 +23,12 @@ CX_RETURN(do_accuracy, (cbx_accuracy_result out; cbx_direction direction; cbx_me
                                     &(cbx_metric_def){ .name = "", .unit = "", .direction = direction }),
            cx_answer_object(c->st, CX_ACCURACY, &out)))
 
-static PyObject *do_convergence(cx_call *c)
-{
-    cx_samples errors, tolerances;
-    cbx_tolerance_result *each;
-    cx_convergence_answer a;
-    size_t hold;
-
-    if (!CX_GET(c, errors, tolerances, hold) || !(each = cx_alloc(c, tolerances.n, sizeof *each)) ||
-        !cx_fine(c, cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &a.r, each, &c->err)))
-        return NULL;
-    a.tolerances = each;
-    a.ntolerances = tolerances.n;
-    return cx_answer_object(c->st, CX_CONVERGENCE, &a);
-}
+CX_RETURN(do_convergence,
+          (cx_samples errors, tolerances; cbx_tolerance_result * each; cx_convergence_answer a; size_t hold),
+          CX_GET(c, errors, tolerances, hold) && (each = cx_alloc(c, tolerances.n, sizeof *each)) &&
+              cx_fine(c,
+                      cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &a.r, each, &c->err)),
+          (a.tolerances = each, a.ntolerances = tolerances.n, cx_answer_object(c->st, CX_CONVERGENCE, &a)))
 
 CX_RETURN(do_order, (double order = 0, error = 0; cx_samples h, errors),
           CX_GET(c, h, errors) && cx_same_length(c, &h, &errors) &&
