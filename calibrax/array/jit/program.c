@@ -210,41 +210,26 @@ static void put_block(cbx_ctx *ctx, cbx_block *b)
     *b = (cbx_block){ 0 };
 }
 
-/* The array of a value, without gaps. */
-static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err *err)
-{
-    cbx_array *dense;
-    cbx_status st;
-
-    if (env[v]->flags & CBX__CONTIGUOUS) return CBX_OK;
-    st = cbx__array_dense(ctx, env[v], &dense, err);
-    if (st) return st;
-    cbx_array_free(env[v]);
-    env[v] = dense;
-    return CBX_OK;
-}
-
 /*
  * Memory for a value that a nest makes: its place, or an array, which may be that of the value whose memory it takes: the step's list
  * of values that are done frees the other handle.  On a device every value is an array of its own.
  */
-static cbx_status make_value(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, cbx__vid v, cbx__vid over,
-                             cbx_err *err)
+static cbx_status make_value(const cbx__run *r, cbx__vid v, cbx__vid over, cbx_err *err)
 {
-    const cbx__vid in = r->nests ? v : p->places[v].in;
+    const cbx__vid in = r->nests ? v : r->p->places[v].in;
     const cbx_array *a = in != v || over == CBX__NO_VALUE ? NULL : r->env[over];
 
     if (in == CBX__NO_VALUE || r->env[in]) return CBX_OK;
     if (!a || !(a->flags & CBX__CONTIGUOUS) || a->flags & CBX__ELSEWHERE || !cbx_array_is_exclusive(a))
-        return cbx_array_create(ctx, &p->graph->values.items[in].desc, &r->env[in], err);
+        return cbx_array_create(r->ctx, &r->p->graph->values.items[in].desc, &r->env[in], err);
     r->env[v] = cbx_array_ref(a);
     return CBX_OK;
 }
 
 /* The first element of a value. */
-static char *address_of(const cbx__program *p, const cbx__run *r, cbx__vid v)
+static char *address_of(const cbx__run *r, cbx__vid v)
 {
-    const cbx__place *place = &p->places[v];
+    const cbx__place *place = &r->p->places[v];
 
     if (r->env[v]) return r->env[v]->data;
     return (place->in == CBX__NO_VALUE ? r->work : (char *)r->env[place->in]->data) + place->at;
@@ -276,10 +261,10 @@ static bool can_pack(const cbx__run *r, const cbx__nest *n, const cbx_array **pa
 }
 
 /* Operands with gaps are read where they are, if the kernel can do it, packed on the way (*packs), or copied. */
-static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest **n, cbx__nest *bound, cbx_block *work,
+static cbx_status bind_operands(const cbx__run *r, const cbx__nest **n, cbx__nest *bound, cbx_block *work,
                                 const cbx_array **packed, bool *packs, cbx_err *err)
 {
-    cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__nest_bound_bytes(*n), work, err);
+    cbx_status st = cbx_pool_get(cbx_ctx_pool(r->ctx), cbx__nest_bound_bytes(*n), work, err);
 
     if (!st && cbx__nest_bind(*n, r->env, work->data, bound)) {
         *n = bound;
@@ -289,71 +274,76 @@ static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest
     if (*packs) return CBX_OK;
     for (size_t s = (*n)->kernel.nout; !st && s < (*n)->kernel.streams.n; s++) {
         const cbx__vid v = (*n)->sites[s].base;
-        if (v != CBX__NO_VALUE && r->env[v]) st = make_dense(ctx, r->env, v, err);
+        cbx_array *dense;
+        if (v == CBX__NO_VALUE || !r->env[v] || r->env[v]->flags & CBX__CONTIGUOUS) continue;
+        st = cbx__array_dense(r->ctx, r->env[v], &dense, err);
+        if (st) break;
+        cbx_array_free(r->env[v]);
+        r->env[v] = dense;
     }
     return st;
 }
 
-static cbx_status run_bound(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, const cbx__nest *n,
-                            const cbx_array *const *packed, const cbx__code *code, size_t number, cbx_err *err)
+static cbx_status run_bound(const cbx__run *r, const cbx__nest *n, const cbx_array *const *packed,
+                            const cbx__code *code, size_t number, cbx_err *err)
 {
     char *results[CBX__MAX_STREAMS];
-    const cbx__state *state = cbx__state_peek(ctx);
+    const cbx__state *state = cbx__state_peek(r->ctx);
     cbx__nest_call c = {
         .nest = n, .results = results, .packed = packed, .scratch = r->scratch, .threads = r->threads
     };
 
     for (size_t s = 0; s < n->kernel.streams.n; s++) {
         const cbx__vid v = n->sites[s].base;
-        c.at[s] = (v == CBX__NO_VALUE ? NULL : address_of(p, r, v)) + n->sites[s].offset;
+        c.at[s] = (v == CBX__NO_VALUE ? NULL : address_of(r, v)) + n->sites[s].offset;
     }
     for (size_t f = 0; f < n->nfolds; f++)
-        results[f] = address_of(p, r, n->folds[f].result.base) + n->folds[f].result.offset;
+        results[f] = address_of(r, n->folds[f].result.base) + n->folds[f].result.offset;
     c.fn = code->fn[number];
     c.self = code->self[number];
     c.stop = state ? state->stop : NULL;
-    return cbx__nest_run(&c) ? CBX_OK : cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
+    return cbx__nest_run(&c) ? CBX_OK : cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", r->p->graph->name);
 }
 
-static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
+static cbx_status run_nest(const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
-    const cbx__nest *n = &p->nests[step->nest];
+    const cbx__nest *n = &r->p->nests[step->nest];
     const cbx_array *packed[CBX__MAX_STREAMS];
     cbx__nest bound;
     cbx_block work = { 0 };
     const cbx__code *code = NULL;
     bool packs = false;
-    cbx_status st = code_of(ctx, p, &code, err);
+    cbx_status st = code_of(r->ctx, r->p, &code, err);
 
-    for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, r, step->made[i], step->over[i], err);
-    if (!st && has_gaps(r, n)) st = bind_operands(ctx, r, &n, &bound, &work, packed, &packs, err);
-    if (!st) st = run_bound(ctx, p, r, n, packs ? packed : NULL, code, step->nest, err);
-    put_block(ctx, &work);
+    for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(r, step->made[i], step->over[i], err);
+    if (!st && has_gaps(r, n)) st = bind_operands(r, &n, &bound, &work, packed, &packs, err);
+    if (!st) st = run_bound(r, n, packs ? packed : NULL, code, step->nest, err);
+    put_block(r->ctx, &work);
     return st;
 }
 
-static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
+static cbx_status run_node(const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
     enum { FEW = 8 };
-    const cbx__node *node = &p->graph->nodes.items[step->node];
+    const cbx__node *node = &r->p->graph->nodes.items[step->node];
     const cbx_array *small[FEW], **in = small;
     cbx_array_desc few[FEW], *results = few;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_allocator *al = cbx_ctx_allocator(r->ctx);
     const cbx_backend *reference = cbx_backend_reference();
     cbx_status st = CBX_OK;
 
     if (node->nin > FEW) in = cbx_mem_calloc(al, node->nin, sizeof *in);
     if (node->nout > FEW) results = cbx_mem_calloc(al, node->nout, sizeof *results);
     if (!in || !results) st = cbx_fail_nomem(err, "the operands of an operation");
-    for (uint32_t i = 0; !st && i < node->nin; i++) in[i] = env[node->in[i]];
-    for (uint32_t r = 0; !st && r < node->nout; r++) results[r] = p->graph->values.items[node->out + r].desc;
+    for (uint32_t i = 0; !st && i < node->nin; i++) in[i] = r->env[node->in[i]];
+    for (uint32_t k = 0; !st && k < node->nout; k++) results[k] = r->p->graph->values.items[node->out + k].desc;
     if (!st)
         st = reference->apply(reference,
-                              &(cbx_call){ ctx, node->prim, node->nin, in, node->attrs, node->nout, results },
-                              &env[node->out], err);
-    if (st) memset(&env[node->out], 0, node->nout * sizeof *env); /* whatever a backend left there */
-    for (uint32_t r = 0; !st && r < node->nout; r++) /* a function of the node may have captured an array of a device */
-        st = cbx__array_bring(ctx, &env[node->out + r], err);
+                              &(cbx_call){ r->ctx, node->prim, node->nin, in, node->attrs, node->nout, results },
+                              &r->env[node->out], err);
+    if (st) memset(&r->env[node->out], 0, node->nout * sizeof *r->env); /* whatever a backend left there */
+    for (uint32_t k = 0; !st && k < node->nout; k++) /* a function of the node may have captured an array of a device */
+        st = cbx__array_bring(r->ctx, &r->env[node->out + k], err);
     if (in != small) cbx_mem_free(al, in, node->nin * sizeof *in);
     if (results != few) cbx_mem_free(al, results, node->nout * sizeof *results);
     return st;
@@ -371,15 +361,14 @@ static void drop(cbx_ctx *ctx, cbx_array **a)
     *a = NULL;
 }
 
-static cbx_status run_step(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
+static cbx_status run_step(const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
     bool done = false;
-    cbx_status st = r->nests ? cbx__gpu_step(ctx, p, r, step, &done, err) : CBX_OK;
+    cbx_status st = r->nests ? cbx__gpu_step(r, step, &done, err) : CBX_OK;
 
-    if (!st && !done)
-        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, r, step, err) : run_node(ctx, p, step, r->env, err);
+    if (!st && !done) st = step->node == CBX__NO_INDEX ? run_nest(r, step, err) : run_node(r, step, err);
     for (size_t i = 0; !st && i < step->ndone; i++) {
-        drop(ctx, &r->env[step->done[i]]);
+        drop(r->ctx, &r->env[step->done[i]]);
         cbx__gpu_drop(r, step->done[i]);
     }
     return st;
@@ -411,25 +400,25 @@ size_t cbx__program_bytes(const cbx__program *p, int threads)
     return arrays_bytes(p) + scratch;
 }
 
-static cbx_status run_steps(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_err *err)
+static cbx_status run_steps(cbx__run *r, cbx_err *err)
 {
     _Alignas(64) char small[CBX__SMALL_WORK];
     cbx_block work = { 0 };
     cbx_status st = CBX_OK;
 
-    for (uint32_t s = 0; !st && s < p->nsteps; s++) {
-        if (!r->nests && s == p->work_first) st = get_block(ctx, p->work_bytes, small, &work, err);
+    for (uint32_t s = 0; !st && s < r->p->nsteps; s++) {
+        if (!r->nests && s == r->p->work_first) st = get_block(r->ctx, r->p->work_bytes, small, &work, err);
         r->work = work.data;
-        if (!st) st = run_step(ctx, p, r, &p->steps[s], err);
-        if (s == p->work_last) put_block(ctx, &work);
+        if (!st) st = run_step(r, &r->p->steps[s], err);
+        if (s == r->p->work_last) put_block(r->ctx, &work);
     }
-    put_block(ctx, &work);
+    put_block(r->ctx, &work);
     return st;
 }
 
-static cbx_status run(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_array *const *in, cbx_array **out, cbx_err *err)
+static cbx_status run(cbx__run *r, cbx_array *const *in, cbx_array **out, cbx_err *err)
 {
-    const cbx__graph *g = p->graph;
+    const cbx__graph *g = r->p->graph;
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < g->values.n; i++) r->env[i] = cbx_array_ref(g->values.items[i].constant);
@@ -437,14 +426,14 @@ static cbx_status run(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_array *con
         if (r->nests)
             r->env[g->in.items[i]] = cbx_array_ref(in[i]);
         else
-            st = take_operand(ctx, g, i, in, &r->env[g->in.items[i]], err);
-    if (!st && r->nests) st = cbx__gpu_begin(ctx, p, r, err);
-    if (!st) st = run_steps(ctx, p, r, err);
+            st = take_operand(r->ctx, g, i, in, &r->env[g->in.items[i]], err);
+    if (!st && r->nests) st = cbx__gpu_begin(r, err);
+    if (!st) st = run_steps(r, err);
     for (size_t i = 0; !st && r->nests && i < g->out.n; i++)
-        st = (r->stays ? cbx__gpu_send : cbx__gpu_fetch)(ctx, p, r, g->out.items[i], err);
+        st = (r->stays ? cbx__gpu_send : cbx__gpu_fetch)(r, g->out.items[i], err);
     for (size_t i = 0; !st && i < g->out.n; i++)
         out[i] = cbx_array_ref((r->stays ? r->there : r->env)[g->out.items[i]]);
-    for (size_t i = 0; i < g->values.n; i++) drop(ctx, &r->env[i]);
+    for (size_t i = 0; i < g->values.n; i++) drop(r->ctx, &r->env[i]);
     return st;
 }
 
@@ -453,7 +442,7 @@ cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_ar
 {
     _Alignas(64) char small[CBX__SMALL_WORK];
     const size_t nvalues = p->graph->values.n;
-    cbx__run r = { .threads = cbx__omp_threads() };
+    cbx__run r = { .ctx = ctx, .p = p, .threads = cbx__omp_threads() };
     cbx_block block = { 0 };
     cbx_status st = gpu ? cbx__program_nests(ctx, p, gpu, &r.nests, err) : CBX_OK;
 
@@ -462,7 +451,7 @@ cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_ar
     r.env = (cbx_array **)block.data;
     r.scratch = (char *)block.data + arrays_bytes(p);
     if (gpu) r.there = cbx_mem_calloc(cbx_ctx_allocator(ctx), nvalues + 1, sizeof(cbx_array *));
-    st = !gpu || r.there ? run(ctx, p, &r, in, out, err) : cbx_fail_nomem(err, "the values of a function on a GPU");
+    st = !gpu || r.there ? run(&r, in, out, err) : cbx_fail_nomem(err, "the values of a function on a GPU");
     if (r.there) cbx__arrays_free(nvalues, r.there);
     if (r.there) cbx_mem_free(cbx_ctx_allocator(ctx), r.there, (nvalues + 1) * sizeof(cbx_array *));
     put_block(ctx, &block);
