@@ -219,34 +219,17 @@ cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul *p, size
 
 /* --- kernels in order --- */
 
-/* The tiled kernel of an algebra's step: the first of three sizes. */
-static cbx__cuda_kernel first_of(const job *j)
-{
-    static const cbx__cuda_kernel steps[CBX_ALGEBRA_COUNT][2] = {
-        [CBX_ALGEBRA_REAL] = { CBX__CUDA_cbx_fma_f32_large, CBX__CUDA_cbx_fma_f64_large },
-        [CBX_ALGEBRA_LOG] = { CBX__CUDA_cbx_fma_f32_large, CBX__CUDA_cbx_fma_f64_large },
-        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX__CUDA_cbx_max_f32_large, CBX__CUDA_cbx_max_f64_large },
-        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX__CUDA_cbx_min_f32_large, CBX__CUDA_cbx_min_f64_large },
-        [CBX_ALGEBRA_EUCLIDEAN] = { CBX__CUDA_cbx_square_f32_large, CBX__CUDA_cbx_square_f64_large },
-        [CBX_ALGEBRA_BOOLEAN] = { CBX__CUDA_cbx_or_bits_large, CBX__CUDA_cbx_or_bits_large },
-    };
-    /* log of nothing is -inf, as the maximum of nothing, and merges as it */
-    const cbx_algebra g = j->algebra == CBX_ALGEBRA_LOG && j->p->k == 0 ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : j->algebra;
-    return steps[g][j->p->dtype == CBX_F64];
-}
-
-/* The kernel that joins parts of an algebra's fold. */
-static cbx__cuda_kernel join_of(const job *j)
-{
-    static const cbx__cuda_kernel joins[CBX_ALGEBRA_COUNT][2] = {
-        [CBX_ALGEBRA_REAL] = { CBX__CUDA_cbx_join_fma_f32, CBX__CUDA_cbx_join_fma_f64 },
-        [CBX_ALGEBRA_LOG] = { CBX__CUDA_cbx_join_fma_f32, CBX__CUDA_cbx_join_fma_f64 },
-        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX__CUDA_cbx_join_max_f32, CBX__CUDA_cbx_join_max_f64 },
-        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX__CUDA_cbx_join_min_f32, CBX__CUDA_cbx_join_min_f64 },
-        [CBX_ALGEBRA_EUCLIDEAN] = { CBX__CUDA_cbx_join_square_f32, CBX__CUDA_cbx_join_square_f64 },
-    };
-    return joins[j->algebra][j->p->dtype == CBX_F64];
-}
+/* Of an algebra, in float32 and float64: the tiled kernel, the first of three sizes, and the one that joins parts of a fold. */
+static const struct {
+    cbx__cuda_kernel first[2], join[2];
+} steps[CBX_ALGEBRA_COUNT] = {
+    [CBX_ALGEBRA_BOOLEAN] = { { CBX__CUDA_cbx_or_bits_large, CBX__CUDA_cbx_or_bits_large }, { 0 } },
+#define STEP(algebra, step)                                                                                            \
+    [CBX_ALGEBRA_##algebra] = { { CBX__CUDA_cbx_##step##_f32_large, CBX__CUDA_cbx_##step##_f64_large },                \
+                                { CBX__CUDA_cbx_join_##step##_f32, CBX__CUDA_cbx_join_##step##_f64 } },
+    STEP(REAL, fma) STEP(LOG, fma) STEP(TROPICAL_MAX_PLUS, max) STEP(TROPICAL_MIN_PLUS, min) STEP(EUCLIDEAN, square)
+#undef STEP
+};
 
 static cbx_status launch_tiles(const job *j, cbx__cuda_product *args, void *stream, cbx_err *err)
 {
@@ -254,6 +237,9 @@ static cbx_status launch_tiles(const job *j, cbx__cuda_product *args, void *stre
     const size_t products = j->q->batches > SIZE_MAX / parts ? SIZE_MAX : j->q->batches * parts;
     const cbx__cuda_tiling t = cbx__cuda_tile(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->n, products,
                                               j->g->multiprocessors);
+    /* log of nothing is -inf, as the maximum of nothing, and merges as it */
+    const cbx_algebra a = j->algebra == CBX_ALGEBRA_LOG && j->p->k == 0 ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : j->algebra;
+    const cbx__cuda_kernel first = steps[a].first[j->p->dtype == CBX_F64];
 
     args->tiles_m = t.tiles_m;
     args->tiles_n = t.tiles_n;
@@ -261,8 +247,7 @@ static cbx_status launch_tiles(const job *j, cbx__cuda_product *args, void *stre
     args->chunk = j->split.chunk;
     args->a_along_k = size_of(args->a.col) <= size_of(args->a.row);
     args->b_along_n = size_of(args->b.col) <= size_of(args->b.row);
-    return cbx__cuda_launch(j->g, (cbx__cuda_kernel)((int)first_of(j) + (int)t.size), t.blocks, t.threads, args, stream,
-                            err);
+    return cbx__cuda_launch(j->g, (cbx__cuda_kernel)((int)first + (int)t.size), t.blocks, t.threads, args, stream, err);
 }
 
 /* Tiles into C, epilogue included; or, where k is split, parts into the workspace, which then
@@ -279,8 +264,8 @@ static cbx_status run_tiles(const job *j, cbx__cuda_product *args, void *stream,
     cbx_status st = launch_tiles(j, args, stream, err);
     q.p.parts = j->split.parts;
     return st ? st
-              : cbx__cuda_launch(j->g, join_of(j), cbx__cuda_parts(each * q.batches, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK,
-                                 &q, stream, err);
+              : cbx__cuda_launch(j->g, steps[j->algebra].join[j->p->dtype == CBX_F64],
+                                 cbx__cuda_parts(each * q.batches, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK, &q, stream, err);
 }
 
 /* One of two kernels by dtype. */
