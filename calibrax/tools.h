@@ -8,6 +8,8 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/gzip.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/library.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/openblas.h"
@@ -18,6 +20,7 @@
 #include "calibrax/base/vcs.h"
 
 #include "calibrax/core/doctor.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/core/point_index.h"
 
 #include "calibrax/array/backend.h"
