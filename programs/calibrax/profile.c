@@ -143,21 +143,6 @@ typedef struct session {
     size_t nfaults;
 } session;
 
-static cbx_status find_grid(session *s)
-{
-    const profile_args *a = s->a;
-    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, s->run->err)
-                    : a->country ? cbx_carbon_find(a->country, &s->grid, s->run->err)
-                                 : CBX_OK;
-
-    if (st || isnan(a->intensity)) return st;
-    s->given = s->grid ? *s->grid : (cbx_carbon_intensity){ .country = "", .name = "" };
-    s->given.g_per_kwh = a->intensity;
-    s->given.source = NULL;
-    s->grid = &s->given;
-    return CBX_OK;
-}
-
 static void see_energy(session *s, double runs)
 {
     if (!s->energy) return;
@@ -187,7 +172,7 @@ cbx_profile_opts profile_command_opts(const opt_run *run)
 static cbx_status measure_command(session *s)
 {
     cbx_profile_opts o = profile_command_opts(s->run);
-    cbx_profile p = { 0 };
+    CLEARED(cbx_profile) p = { 0 };
 
     o.interval_s = 1e-3 * s->a->sample_ms;
     o.gpu = s->gpu;
@@ -196,7 +181,6 @@ static cbx_status measure_command(session *s)
     cbx_status st = cbx_profile_command(s->run->ctx, &o, &p, s->run->err);
     if (!st) profile_see_command(s->facts, &p);
     if (!st) see_energy(s, (double)(o.warmup + o.runs));
-    cbx_profile_clear(&p);
     return st;
 }
 
@@ -250,7 +234,7 @@ static cbx_status time_calls(session *s, cbx_timed_fn call, void *state)
     cbx_resource_opts watching = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
-    cbx_call_timing t = { 0 };
+    CLEARED(cbx_call_timing) t = { 0 };
 
     watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it reports about every 0.1 s */
     watching.device = s->gpu ? cbx_gpu_sample : NULL;
@@ -263,7 +247,6 @@ static cbx_status time_calls(session *s, cbx_timed_fn call, void *state)
     cbx_resource_monitor_stop(m, &r, NULL);
     if (!st) profile_see_function(s->facts, &t, &r);
     if (!st) see_energy(s, (double)calls_of(&t));
-    cbx_call_timing_clear(&t);
     cbx_resource_monitor_free(m);
     return st;
 }
@@ -290,24 +273,12 @@ static cbx_status see_work(const session *s, const cbx_flops *w, const char *typ
     return st;
 }
 
-static cbx_status measure_work(const session *s, const profile_plugin *p)
-{
-    cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    cbx_flops w;
-
-    o.declared_flop = o.declared_bytes = NAN;
-    if (p->work) {
-        o.has_declared = true;
-        p->work(p->state, &o.declared_flop, &o.declared_bytes);
-    }
-    cbx_status st = cbx_flops_of_calls(s->run->ctx, p->run, p->state, &o, &w, s->run->err);
-    return st ? st : see_work(s, &w, "float64", 0);
-}
-
 static cbx_status measure_function(session *s)
 {
+    cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
     profile_plugin p = { 0 };
     cbx_memory_of_call m;
+    cbx_flops w;
     cbx_status st = profile_plugin_load(s->a, &p, s->run->err);
 
     if (st) return st;
@@ -317,7 +288,13 @@ static cbx_status measure_function(session *s)
         st = cbx_memory_measure(s->run->ctx, p.run, p.state, &m, s->run->err);
         if (!st) profile_see_memory(s->facts, &m);
     }
-    if (!st && s->a->flops) st = measure_work(s, &p);
+    if (!st && s->a->flops) {
+        o.declared_flop = o.declared_bytes = NAN;
+        o.has_declared = p.work != NULL;
+        if (p.work) p.work(p.state, &o.declared_flop, &o.declared_bytes);
+        st = cbx_flops_of_calls(s->run->ctx, p.run, p.state, &o, &w, s->run->err);
+        if (!st) st = see_work(s, &w, "float64", 0);
+    }
     if (p.teardown) p.teardown(p.state);
     dlclose(p.handle);
     return st;
@@ -325,26 +302,12 @@ static cbx_status measure_function(session *s)
 
 /* --- a function of Python --- */
 
-static void see_call(const profile_args *a, const cbx_python_call *c, profile_facts *f)
-{
-    const cbx_profile_run *run = &c->process.runs[0];
-    cbx_resource_report r = run->resources;
-
-    r.hwm_bytes = (uint64_t)(1048576.0 * run->max_rss_mb); /* the interpreter's mark, not this program's */
-    profile_see_function(f, &c->timing, &r);
-    if (a->flops) profile_see_work(f, &c->work, c->timing.steady.value, NULL, 0);
-    if (!c->has_compiled) return;
-    /* What XLA made of the function, beside the count of its operations. */
-    profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
-                   c->compiled.instructions, c->compiled.fusions, 100 * c->compiled.fused_ratio, c->compiled.score);
-    for (size_t i = 0; i < c->compiled.nadvice; i++) profile_remark(f, "compiled: %s", c->compiled.advice[i]);
-}
-
 static cbx_status measure_module(session *s)
 {
     const profile_args *a = s->a;
+    profile_facts *f = s->facts;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
-    cbx_python_call c = { .work = { 0 } };
+    CLEARED(cbx_python_call) c = { .work = { 0 } };
 
     o.python = a->python;
     o.module = a->module;
@@ -359,10 +322,18 @@ static cbx_status measure_module(session *s)
     o.trace = s->trace;
     o.stop = stop_catch();
     cbx_status st = cbx_python_call_measure(s->run->ctx, &o, &c, s->run->err);
-    if (!st) see_call(a, &c, s->facts);
-    if (!st) see_energy(s, (double)calls_of(&c.timing));
-    cbx_python_call_clear(&c);
-    return st;
+    if (st) return st;
+    cbx_resource_report r = c.process.runs[0].resources;
+    r.hwm_bytes = (uint64_t)(1048576.0 * c.process.runs[0].max_rss_mb); /* the interpreter's mark, not this program's */
+    profile_see_function(f, &c.timing, &r);
+    if (a->flops) profile_see_work(f, &c.work, c.timing.steady.value, NULL, 0);
+    if (c.has_compiled) /* what XLA made of the function, beside the count of its operations */
+        profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
+                       c.compiled.instructions, c.compiled.fusions, 100 * c.compiled.fused_ratio, c.compiled.score);
+    for (size_t i = 0; c.has_compiled && i < c.compiled.nadvice; i++)
+        profile_remark(f, "compiled: %s", c.compiled.advice[i]);
+    see_energy(s, (double)calls_of(&c.timing));
+    return CBX_OK;
 }
 
 /* --- a function of arrays: timed compiled, its work by trace --- */
@@ -430,20 +401,6 @@ static void call_array(void *user)
     for (size_t i = 0; i < c->f->nout && !c->st; i++) cbx_array_free(c->out[i]);
 }
 
-static cbx_status time_array(session *s, const cbx_fn *f, const cbx_array_desc *in, array_call *call)
-{
-    cbx_fn *fast = NULL;
-    cbx_status st = cbx_jit(s->run->ctx, f, &fast, s->run->err);
-
-    if (st) return st;
-    call->f = fast;
-    st = time_calls(s, call_array, call);
-    if (call->st) st = cbx_fail(s->run->err, call->st, "%s", call->err.message);
-    if (!st && s->a->graph) st = profile_see_graph(s->facts, f, fast, in);
-    cbx_fn_free(fast);
-    return st;
-}
-
 static cbx_status measure_arrays(session *s)
 {
     const opt_run *run = s->run;
@@ -452,6 +409,7 @@ static cbx_status measure_arrays(session *s)
     cbx_array_desc *d = cbx_arena_calloc(run->arena, n, sizeof *d);
     array_call call = { .ctx = run->ctx, .in = in, .err = CBX_ERR_INIT };
     profile_plugin p = { 0 };
+    cbx_fn *fast = NULL;
     cbx_flops w;
     cbx_status st = profile_plugin_load(s->a, &p, run->err);
 
@@ -467,7 +425,12 @@ static cbx_status measure_arrays(session *s)
         const bool wide = cbx_dtype_size(cbx_array_dtype(in[0])) >= 8; /* whatever computes it */
 
         call.out = cbx_arena_calloc(run->arena, f.nout, sizeof *call.out);
-        st = time_array(s, &f, d, &call);
+        st = cbx_jit(run->ctx, &f, &fast, run->err);
+        call.f = fast;
+        if (!st) st = time_calls(s, call_array, &call);
+        if (call.st) st = cbx_fail(run->err, call.st, "%s", call.err.message);
+        if (!st && s->a->graph) st = profile_see_graph(s->facts, &f, fast, d);
+        cbx_fn_free(fast);
         if (!st) st = cbx_flops_of_fn_with(run->ctx, &f, n, in, &w, run->err);
         if (!st) st = see_work(s, &w, wide ? "float64" : "float32", ndim ? cbx_array_dim(in[0], ndim - 1) : 0);
         if (p.teardown) p.teardown(p.state);
@@ -524,11 +487,23 @@ static cbx_status measure_launches(session *s)
 
 static double kwh(double joules) { return joules / J_PER_KWH; }
 
-static cbx_emissions line_of(const cbx_energy_report *e, const cbx_carbon_intensity *grid, const char *timestamp,
-                             const char *run_id, const cbx_machine *m)
+/* Writes the lines that the file had and one more. */
+static cbx_status add_emissions(const session *s, const char *run_id)
 {
-    cbx_emissions x = cbx_emissions_empty();
+    const opt_run *run = s->run;
+    const cbx_energy_report *e = &s->used;
+    const cbx_carbon_intensity *grid = s->grid;
+    cbx_emissions *all = cbx_arena_calloc(run->arena, s->nbefore + 1, sizeof *all), x = cbx_emissions_empty();
+    char timestamp[CBX_TIME_SIZE];
+    cbx_machine m;
 
+    if (isnan(e->total_j))
+        return cbx_fail(run->err, CBX_EUNAVAILABLE, "no line for '%.200s', since no energy could be measured: %s",
+                        s->a->emissions, e->cpu_why[0] ? e->cpu_why : e->gpu_why);
+    cbx_status st = cbx_machine_read(run->ctx, NULL, &m, run->err);
+    if (st) return st;
+    cbx_time_format_iso(cbx_time_now_us(), timestamp);
+    timestamp[strlen("2026-02-20T11:34:24")] = '\0'; /* as codecarbon has it */
     x.timestamp = timestamp;
     x.project_name = "calibrax";
     x.run_id = run_id;
@@ -550,70 +525,22 @@ static cbx_emissions line_of(const cbx_energy_report *e, const cbx_carbon_intens
         x.country_name = cbx_carbon_find(grid->country, &whole, NULL) ? grid->country : whole->name;
     }
     x.os = "Linux";
-    x.cpu_count = m->threads;
-    x.cpu_model = m->model_name;
-    x.ram_total_size = (double)m->memory_bytes / 1e9;
+    x.cpu_count = m.threads;
+    x.cpu_model = m.model_name;
+    x.ram_total_size = (double)m.memory_bytes / 1e9;
     x.tracking_mode = "machine";
     x.on_cloud = "N";
     x.pue = 1;
-    return x;
-}
-
-/* The lines that the file holds, before anything is measured; none if it is missing but can be
- * made. */
-static cbx_status read_emissions(session *s)
-{
-    const opt_run *run = s->run;
-    cbx_status st = cbx_file_check_writable(run->ctx, s->a->emissions, run->err);
-
-    if (st || !cbx_path_exists(s->a->emissions)) return st;
-    return cbx_emissions_read(run->ctx, s->a->emissions, run->arena, &s->before, &s->nbefore, run->err);
-}
-
-/* Writes them and one more. */
-static cbx_status add_emissions(const session *s, const char *run_id)
-{
-    const opt_run *run = s->run;
-    const cbx_energy_report *e = &s->used;
-    cbx_emissions *all = cbx_arena_calloc(run->arena, s->nbefore + 1, sizeof *all);
-    char timestamp[CBX_TIME_SIZE];
-    cbx_machine m;
-
-    if (isnan(e->total_j))
-        return cbx_fail(run->err, CBX_EUNAVAILABLE, "no line for '%.200s', since no energy could be measured: %s",
-                        s->a->emissions, e->cpu_why[0] ? e->cpu_why : e->gpu_why);
-    cbx_status st = cbx_machine_read(run->ctx, NULL, &m, run->err);
-    if (st) return st;
     if (s->nbefore) memcpy(all, s->before, s->nbefore * sizeof *all);
-    cbx_time_format_iso(cbx_time_now_us(), timestamp);
-    timestamp[strlen("2026-02-20T11:34:24")] = '\0'; /* as codecarbon has it */
-    all[s->nbefore] = line_of(e, s->grid, timestamp, run_id, &m);
+    all[s->nbefore] = x;
     return cbx_emissions_write(run->ctx, s->a->emissions, all, s->nbefore + 1, run->err);
 }
 
 /* --- all --- */
 
-static const char *joined(cbx_arena *arena, const opt_list *words)
-{
-    const char *all = words->count ? words->items[0] : "";
-    for (size_t i = 1; i < words->count; i++) all = cbx_arena_printf(arena, "%s %s", all, words->items[i]);
-    return all;
-}
-
 static void note_fault(session *s, cbx_status st)
 {
     if (st) s->faults[s->nfaults++] = cbx_arena_strdup(s->run->arena, s->run->err->message);
-}
-
-/* Writes what is to be kept; each by itself, since a full disk must not cost what was measured. */
-static void conclude(session *s, const char *name, char id[64])
-{
-    cbx_status st = s->trace ? cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, s->run->err) : CBX_OK;
-
-    note_fault(s, st);
-    s->facts->trace = st ? NULL : s->a->trace;
-    if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id));
-    if (s->a->emissions) note_fault(s, add_emissions(s, id));
 }
 
 static int show(const session *s, const char *id)
@@ -634,14 +561,6 @@ static int show(const session *s, const char *id)
     return status;
 }
 
-static cbx_status measure(session *s)
-{
-    if (s->a->compile) return measure_launches(s);
-    if (s->a->shapes.count) return measure_arrays(s);
-    if (s->a->module) return measure_module(s);
-    return s->a->plugin ? measure_function(s) : measure_command(s);
-}
-
 static int run_profile(const opt_run *run)
 {
     const profile_args *a = run->args;
@@ -658,20 +577,46 @@ static int run_profile(const opt_run *run)
         return opt_fail(run, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
     f->run = run;
     f->kind = a->compile ? "launches" : a->function ? "function" : "command";
-    f->subject = a->function ? a->function : joined(run->arena, run->words);
+    f->subject = a->function ? a->function : run->words->count ? run->words->items[0] : "";
+    for (size_t i = 1; !a->function && i < run->words->count; i++)
+        f->subject = cbx_arena_printf(run->arena, "%s %s", f->subject, run->words->items[i]);
     if (a->sizes.count) return profile_sizes(run, f->subject);
     if (a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
     if (a->gpu >= 0) st = cbx_gpu_open(ctx, (unsigned)a->gpu, NULL, &s.gpu, run->err);
     if (!st && a->trace) st = cbx_file_check_writable(ctx, a->trace, run->err);
     if (!st && a->trace) st = cbx_timeline_create(ctx, f->subject, &s.trace, run->err);
     e.gpu = s.gpu;
-    if (!st) st = find_grid(&s);
-    if (!st && a->emissions) st = read_emissions(&s);
+    if (!st && a->region)
+        st = cbx_carbon_find_region(a->country, a->region, &s.grid, run->err);
+    else if (!st && a->country)
+        st = cbx_carbon_find(a->country, &s.grid, run->err);
+    if (!isnan(a->intensity)) {
+        s.given = s.grid ? *s.grid : (cbx_carbon_intensity){ .country = "", .name = "" };
+        s.given.g_per_kwh = a->intensity;
+        s.given.source = NULL;
+        s.grid = &s.given;
+    }
+    /* the lines that the file holds, before anything is measured; none if it is missing but can be made */
+    if (!st && a->emissions) st = cbx_file_check_writable(ctx, a->emissions, run->err);
+    if (!st && a->emissions && cbx_path_exists(a->emissions))
+        st = cbx_emissions_read(ctx, a->emissions, run->arena, &s.before, &s.nbefore, run->err);
     if (!st && a->energy) st = cbx_energy_meter_start(ctx, &e, &s.energy, run->err);
-    if (!st) st = measure(&s);
+    if (!st)
+        st = a->compile        ? measure_launches(&s)
+             : a->shapes.count ? measure_arrays(&s)
+             : a->module       ? measure_module(&s)
+             : a->plugin       ? measure_function(&s)
+                               : measure_command(&s);
     if (!st && f->failed) st = cbx_fail_nomem(run->err, "the results");
-    if (!st) profile_see_gpu(f, s.gpu);
-    if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : cbx_path_base(run->words->items[0]), id);
+    if (!st) { /* what is to be kept, each by itself, since a full disk must not cost what was measured */
+        const char *name = a->name ? a->name : a->function ? a->function : cbx_path_base(run->words->items[0]);
+        cbx_status traced = s.trace ? cbx_timeline_write(ctx, s.trace, a->trace, run->err) : CBX_OK;
+        profile_see_gpu(f, s.gpu);
+        note_fault(&s, traced);
+        f->trace = traced ? NULL : a->trace;
+        if (a->data) note_fault(&s, profile_keep(f, a->data, name, id));
+        if (a->emissions) note_fault(&s, add_emissions(&s, id));
+    }
     cbx_energy_meter_free(s.energy);
     cbx_timeline_free(s.trace);
     cbx_gpu_close(s.gpu);

@@ -45,9 +45,8 @@ static void add_samples(profile_facts *f, const fact_kind *k, const double *x, s
     cbx_interval i;
     size_t m = 0;
 
-    for (size_t s = 0; s < n; s++) {
+    for (size_t s = 0; s < n; s++)
         if (isfinite(x[s])) kept[m++] = x[s];
-    }
     if (m == 0) return;
     f->failed |= cbx_stat_median_interval(f->run->ctx, kept, m, 0.95, &i, NULL) != CBX_OK;
     if (f->failed) return;
@@ -74,29 +73,9 @@ void profile_remark(profile_facts *f, const char *fmt, ...)
 
 double profile_fact_value(const profile_facts *f, const char *name)
 {
-    for (size_t i = 0; i < f->count; i++) {
+    for (size_t i = 0; i < f->count; i++)
         if (strcmp(f->fact[i].name, name) == 0) return f->fact[i].value;
-    }
     return NAN;
-}
-
-/* How many groups of more than one value there are; two of them, the first and the largest of the
- * others. */
-static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
-{
-    cbx_mode mode[16];
-    size_t modes = 0, groups = 0;
-
-    if (cbx_stat_modes(f->run->ctx, x, n, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes, NULL)) return 0;
-    for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
-        if (mode[i].count < 2) continue;
-        if (groups < 2)
-            two[groups] = mode[i];
-        else if (mode[i].count > two[1].count)
-            two[1] = mode[i];
-        groups++;
-    }
-    return groups;
 }
 
 /* A remark where the times have several modes: separate groups, or else a dip test that rejects one
@@ -105,11 +84,20 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 {
     enum { MIN_TIMES = 10, MAX_TIMES = 5000 };
     char center[2][CBX_FORMAT_SIZE];
-    cbx_mode two[2];
+    cbx_mode mode[16], two[2]; /* of groups of more than one value the first, and the largest of the others */
+    size_t modes = 0, groups = 0;
     cbx_test dip;
 
     if (n < MIN_TIMES || n > MAX_TIMES) return;
-    size_t groups = find_groups(f, x, n, two);
+    if (cbx_stat_modes(f->run->ctx, x, n, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes, NULL)) modes = 0;
+    for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
+        if (mode[i].count < 2) continue;
+        if (groups < 2)
+            two[groups] = mode[i];
+        else if (mode[i].count > two[1].count)
+            two[1] = mode[i];
+        groups++;
+    }
     if (groups > 1) {
         profile_remark(f, "%s has %zu groups: %zu of %zu about %s, %zu about %s%s; the median belongs to one of them",
                        what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
@@ -175,22 +163,16 @@ enum {
  * one. */
 #define JUST_BEGUN_MB 0.0625
 
-/* The mark of a child is at least that of this program: it informs only above this. */
-static double own_mark_mb(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) ? INFINITY : (double)u.ru_maxrss / 1024;
-}
-
 /* Values of a run, as command_kinds has them; what is sampled is NaN where there was no sample. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
 {
     const cbx_resource_report *m = &r->resources;
     bool seen = m->summary.num_samples > 0;
     const double all[] = { COMMAND_FACTS(VALUE) };
+    struct rusage own; /* the mark of a child is at least that of this program: it informs only above this */
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
     if (m->summary.num_samples >= 2 && m->summary.peak_rss_mb >= JUST_BEGUN_MB) return;
-    if (!(r->max_rss_mb > own_mark_mb())) v[MAX_RSS] = NAN;
+    if (getrusage(RUSAGE_SELF, &own) || !(r->max_rss_mb > (double)own.ru_maxrss / 1024)) v[MAX_RSS] = NAN;
     v[PEAK_RSS] = NAN;
 }
 
@@ -211,12 +193,11 @@ void profile_see_command(profile_facts *f, const cbx_profile *p)
     }
     for (size_t k = 0; k < kinds; k++) add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns);
     see_modes(f, "time", table, p->nruns);
-    if (unseen) {
+    if (unseen)
         profile_remark(f,
                        "%zu of %zu runs ended before the second sample: their sampled values, such as memory, are too "
                        "low or missing; shorten --sample-ms",
                        unseen, p->nruns);
-    }
 }
 
 void profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
@@ -441,18 +422,6 @@ void profile_print(const profile_facts *f)
     if (f->graph) profile_print_graph(f->graph);
 }
 
-static cbx_json *fact_json(const profile_fact *fact)
-{
-    cbx_json *o = cbx_json_object(J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
-                                  J_NUMBER("value", fact->value));
-
-    if (!isnan(fact->lower)) {
-        cbx_json_put(o, J_NUMBER("lower", fact->lower), J_NUMBER("upper", fact->upper));
-    }
-    cbx_json_set_doubles(o, "samples", fact->samples, fact->nsamples);
-    return o;
-}
-
 /* Where the numbers of work come from, and how exact they are. */
 static cbx_json *work_json(const profile_facts *f)
 {
@@ -481,7 +450,7 @@ static cbx_json *roofline_json(const profile_facts *f)
                                   J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
                                   J_BOOL("beyond_roof", r->beyond_roof));
 
-    if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
+    cbx_json_put(o, J_KNOWN("alignment", f->alignment));
     cbx_json *hints = cbx_json_set_array(o, "recommendations");
     for (size_t i = 0; i < f->hints.n; i++) cbx_json_push_string(hints, f->hints.hint[i]);
     return o;
@@ -497,18 +466,36 @@ cbx_json *profile_json(const profile_facts *f)
     if (f->graph) cbx_json_set(o, "graph", profile_graph_json(f->graph));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
     cbx_json *metrics = cbx_json_set_object(o, "metrics");
-    for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
+    for (size_t i = 0; i < f->count; i++) {
+        const profile_fact *x = &f->fact[i];
+        cbx_json_put(cbx_json_set_object(metrics, x->name), J_TEXT("unit", x->unit),
+                     J_TEXT("direction", cbx_direction_name(x->direction)), J_NUMBER("value", x->value),
+                     J_KNOWN("lower", x->lower), J_KNOWN("upper", x->upper),
+                     J_NUMBERS("samples", x->samples, x->nsamples));
+    }
     cbx_json *remarks = cbx_json_set_array(o, "remarks");
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push_string(remarks, f->remark[i]);
     return o;
 }
 
-static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_builder *b, cbx_err *err)
+cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64])
+{
+    SCOPED(cbx_run) *r = NULL;
+    cbx_status st = cbx_run_builder_freeze(b, &r, run->err);
+
+    if (!st) st = keep_run(run, root, r, run->err);
+    if (!st) snprintf(id, 64, "%s", cbx_run_id(r));
+    return st;
+}
+
+cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64])
 {
     cbx_named_metric metrics[PROFILE_MAX_FACTS];
     const cbx_tag tags[] = { { "kind", f->kind } };
     const cbx_point point = { name, "profile", tags, CBX_LEN(tags), metrics, f->count };
-    cbx_status st = CBX_OK;
+    SCOPED(cbx_run_builder) *b = NULL;
+    cbx_err *err = f->run->err;
+    cbx_status st = cbx_run_builder_create(f->run->ctx, NULL, &b, err);
 
     for (size_t i = 0; i < f->count && !st; i++) {
         const profile_fact *x = &f->fact[i];
@@ -527,24 +514,5 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     if (!st && f->is_placed) st = cbx_run_builder_set_metadata(b, "roofline", roofline_json(f), err);
     if (!st && f->gpu) st = cbx_run_builder_set_metadata(b, "gpu", gpu_json(f), err);
     if (!st && f->trace) st = cbx_run_builder_set_metadata(b, "trace", cbx_json_new_string(f->trace), err);
-    return st;
-}
-
-cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64])
-{
-    SCOPED(cbx_run) *r = NULL;
-    cbx_status st = cbx_run_builder_freeze(b, &r, run->err);
-
-    if (!st) st = keep_run(run, root, r, run->err);
-    if (!st) snprintf(id, 64, "%s", cbx_run_id(r));
-    return st;
-}
-
-cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64])
-{
-    SCOPED(cbx_run_builder) *b = NULL;
-    cbx_status st = cbx_run_builder_create(f->run->ctx, NULL, &b, f->run->err);
-
-    if (!st) st = build_run(f, name, b, f->run->err);
     return st ? st : profile_keep_run(f->run, b, root, id);
 }

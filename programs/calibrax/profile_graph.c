@@ -20,37 +20,7 @@
     X("kernels", "kernels", kernels_s)                                                                                 \
     X("code", "machine code", code_s)
 
-static double compile_seconds(const cbx_compile_times *t)
-{
-#define ADD_STAGE(name, label, member) +t->member
-    return 0 STAGES(ADD_STAGE);
-#undef ADD_STAGE
-}
-
 /* ---- to see ---- */
-
-static cbx_status dump_operations(const opt_run *run, const cbx_fn *f, const cbx_array_desc *in, const char **out)
-{
-    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
-    cbx_status st = cbx_dump(run->ctx, f, in, CBX_DUMP_SIMPLIFIED, &text, run->err);
-    if (!st) st = cbx_text_check(&text, run->err);
-    if (!st) *out = cbx_arena_strdup(run->arena, cbx_text_str(&text));
-    if (!st && !*out) st = cbx_fail_nomem(run->err, "the operations of a function");
-    return st;
-}
-
-static cbx_status predict(const opt_run *run, profile_graph *g)
-{
-    cbx_cost_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
-
-    g->predicted_s = cbx_arena_calloc(run->arena, g->program.nsteps + 1, sizeof *g->predicted_s);
-    if (!rates || !g->predicted_s) return cbx_fail_nomem(run->err, "the steps of a function");
-    cbx_status st = cbx_cost_rates_get(run->ctx, false, rates, run->err);
-    for (size_t i = 0; !st && i < g->program.nsteps; i++)
-        g->predicted_s[i] = cbx_cost_step_seconds(&g->program.steps[i], rates);
-    if (!st) g->call_s = cbx_cost_program_seconds(&(cbx_cost_program){ 0 }, rates);
-    return st;
-}
 
 static double predicted_seconds(const profile_graph *g)
 {
@@ -59,53 +29,50 @@ static double predicted_seconds(const profile_graph *g)
     return sum;
 }
 
-static void add_rows(profile_facts *f, const profile_graph *g)
-{
-    const cbx_cost_program *p = &g->program;
-    const double bytes = (double)p->total.bytes_read + (double)p->total.bytes_written;
-
-    profile_add(f, "predicted_time", "predicted time", "s", "graph",
-                "of the call and all steps, by the roofline of this machine", predicted_seconds(g));
-    profile_add(f, "bytes_fused", "bytes, fused", "B", "graph", "that the steps load and store", bytes);
-    profile_add(f, "peak_live_bytes", "memory, planned", "B", "graph",
-                "operands, stored values, results and scratch at a time", (double)p->peak_bytes);
-    profile_add(f, "steps", "steps", "1", "graph", "kernels and single operations", (double)p->nsteps);
-    profile_add(f, "kernels", "kernels", "1", "graph", "of the steps", (double)p->nkernels);
-    profile_add(f, "compile_time", "compiling", "s", "graph", "all stages", compile_seconds(&p->times));
-    profile_add(f, "code_bytes", "machine code", "B", "graph", "", (double)p->times.code_bytes);
-}
-
-/* The steps are kept in the arena, so that nothing is left to free. */
-static cbx_status keep_steps(const opt_run *run, cbx_cost_program *p)
-{
-    cbx_cost_step *steps = cbx_arena_calloc(run->arena, p->nsteps + 1, sizeof *steps);
-    const cbx_cost_program all = *p;
-
-    for (size_t i = 0; steps && i < p->nsteps; i++) steps[i] = p->steps[i];
-    cbx_cost_program_clear(p);
-    *p = all;
-    p->steps = steps;
-    return steps ? CBX_OK : cbx_fail_nomem(run->err, "the steps of a function");
-}
-
 cbx_status profile_see_graph(profile_facts *f, const cbx_fn *plain, const cbx_fn *fast, const cbx_array_desc *in)
 {
     const opt_run *run = f->run;
     const cbx_backend *b = cbx_ctx_backend(run->ctx);
     profile_graph *g = cbx_arena_calloc(run->arena, 1, sizeof *g);
+    cbx_cost_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
+    cbx_cost_program *p = &g->program;
 
-    if (!g) return cbx_fail_nomem(run->err, "the graph of a function");
     if (!b->compile || !b->cost) {
         profile_remark(f, "graph: the backend '%s' does not compile functions; choose jit", b->name);
         return CBX_OK;
     }
-    cbx_status st = cbx_cost_compiled(run->ctx, fast, plain->nin, in, &g->program, run->err);
-    if (!st) st = keep_steps(run, &g->program);
-    if (!st) st = cbx_cost_count(run->ctx, plain, plain->nin, in, &g->work, run->err);
-    if (!st) st = dump_operations(run, plain, in, &g->operations);
-    if (!st) st = predict(run, g);
+    cbx_status st = cbx_cost_compiled(run->ctx, fast, plain->nin, in, p, run->err);
     if (st) return st;
-    add_rows(f, g);
+    /* The steps are kept in the arena, so that nothing is left to free. */
+    cbx_cost_step *steps = cbx_arena_calloc(run->arena, p->nsteps + 1, sizeof *steps);
+    const cbx_cost_program all = *p;
+    for (size_t i = 0; i < p->nsteps; i++) steps[i] = p->steps[i];
+    cbx_cost_program_clear(p);
+    *p = all;
+    p->steps = steps;
+    st = cbx_cost_count(run->ctx, plain, plain->nin, in, &g->work, run->err);
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
+    if (!st) st = cbx_dump(run->ctx, plain, in, CBX_DUMP_SIMPLIFIED, &text, run->err);
+    if (!st) st = cbx_text_check(&text, run->err);
+    if (!st) st = cbx_cost_rates_get(run->ctx, false, rates, run->err);
+    if (st) return st;
+    g->operations = cbx_arena_strdup(run->arena, cbx_text_str(&text));
+    g->predicted_s = cbx_arena_calloc(run->arena, p->nsteps + 1, sizeof *g->predicted_s);
+    for (size_t i = 0; i < p->nsteps; i++) g->predicted_s[i] = cbx_cost_step_seconds(&p->steps[i], rates);
+    g->call_s = cbx_cost_program_seconds(&(cbx_cost_program){ 0 }, rates);
+
+    profile_add(f, "predicted_time", "predicted time", "s", "graph",
+                "of the call and all steps, by the roofline of this machine", predicted_seconds(g));
+    profile_add(f, "bytes_fused", "bytes, fused", "B", "graph", "that the steps load and store",
+                (double)p->total.bytes_read + (double)p->total.bytes_written);
+    profile_add(f, "peak_live_bytes", "memory, planned", "B", "graph",
+                "operands, stored values, results and scratch at a time", (double)p->peak_bytes);
+    profile_add(f, "steps", "steps", "1", "graph", "kernels and single operations", (double)p->nsteps);
+    profile_add(f, "kernels", "kernels", "1", "graph", "of the steps", (double)p->nkernels);
+#define ADD_STAGE(name, label, member) +p->times.member
+    profile_add(f, "compile_time", "compiling", "s", "graph", "all stages", 0 STAGES(ADD_STAGE));
+#undef ADD_STAGE
+    profile_add(f, "code_bytes", "machine code", "B", "graph", "", (double)p->times.code_bytes);
     f->graph = g;
     return CBX_OK;
 }
@@ -121,8 +88,14 @@ static void print_work(const cbx_cost *w)
 #define HEADS      "%14s %12s %12s %14s"
 #define HEAD_WORDS "operations", "of integers", "functions", "bytes"
 
-static void print_primitives(const profile_graph *g)
+void profile_print_graph(const profile_graph *g)
 {
+    const cbx_cost_program *program = &g->program;
+    const cbx_compile_times *t = &program->times;
+    char seconds[CBX_FORMAT_SIZE];
+
+    print_painted(PAINT_FAINT, "\noperations, simplified\n");
+    printf("%s", g->operations);
     print_painted(PAINT_FAINT, "\n%-22s %6s" HEADS "\n", "by primitive, traced", "calls", HEAD_WORDS);
     for (size_t p = 0; p < CBX_PRIM_LIMIT; p++) {
         const cbx_cost *w = &g->work.by_prim[p];
@@ -134,29 +107,18 @@ static void print_primitives(const profile_graph *g)
     printf("%-22s %6" PRIu64, "total", g->work.total.calls);
     print_work(&g->work.total);
     putchar('\n');
-}
-
-static void print_steps(const profile_graph *g)
-{
-    const cbx_cost_program *p = &g->program;
-    char seconds[CBX_FORMAT_SIZE];
 
     print_painted(PAINT_FAINT, "\n" HEADS " %9s %11s  %s\n", HEAD_WORDS, "threads", "predicted", "step, compiled");
-    for (size_t i = 0; i < p->nsteps; i++) {
-        const char *time = cbx_format_seconds(g->predicted_s[i], seconds);
-        print_work(&p->steps[i].work);
-        printf(" %9u %*s  ", p->steps[i].threads, 11 + (time[0] && strstr(time, "\xC2\xB5") != NULL), time);
-        print_plain(p->steps[i].text, 0);
+    for (size_t i = 0; i < program->nsteps; i++) {
+        cbx_format_seconds(g->predicted_s[i], seconds);
+        print_work(&program->steps[i].work);
+        printf(" %9u %*s  ", program->steps[i].threads, 11 + (strstr(seconds, "\xC2\xB5") != NULL), seconds);
+        print_plain(program->steps[i].text, 0);
         putchar('\n');
     }
-    const char *time = cbx_format_seconds(predicted_seconds(g), seconds);
-    print_work(&p->total);
-    printf(" %9s %*s  total\n", "", 11 + (strstr(time, "\xC2\xB5") != NULL), time);
-}
-
-static void print_stages(const cbx_compile_times *t)
-{
-    char seconds[CBX_FORMAT_SIZE];
+    cbx_format_seconds(predicted_seconds(g), seconds);
+    print_work(&program->total);
+    printf(" %9s %*s  total\n", "", 11 + (strstr(seconds, "\xC2\xB5") != NULL), seconds);
 
     print_painted(PAINT_FAINT, "\n%-22s %14s\n", "compiling", "time");
 #define PRINT_STAGE(name, label, member)                                                                               \
@@ -166,15 +128,6 @@ static void print_stages(const cbx_compile_times *t)
 #undef PRINT_STAGE
     printf("%zu bytes of machine code by %s, %s\n", t->code_bytes, t->emitter,
            t->is_cached ? "from the cache" : "not from the cache");
-}
-
-void profile_print_graph(const profile_graph *g)
-{
-    print_painted(PAINT_FAINT, "\noperations, simplified\n");
-    printf("%s", g->operations);
-    print_primitives(g);
-    print_steps(g);
-    print_stages(&g->program.times);
 }
 
 static void put_work(cbx_json *o, const cbx_cost *w)

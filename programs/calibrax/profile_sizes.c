@@ -29,22 +29,6 @@ typedef struct sizing {
     cbx_complexity_report report;
 } sizing;
 
-static cbx_status parse_sizes(sizing *s)
-{
-    s->n = s->a->sizes.count;
-    s->points = cbx_arena_calloc(s->run->arena, s->n, sizeof *s->points);
-    s->sizes = cbx_arena_calloc(s->run->arena, s->n, sizeof *s->sizes);
-    for (size_t i = 0; i < s->n; i++) {
-        char *end;
-        const char *text = s->a->sizes.items[i];
-        errno = 0;
-        s->sizes[i] = strtoull(text, &end, 10);
-        if (end == text || *end || *text == '-' || s->sizes[i] == 0 || errno)
-            return cbx_fail(s->run->err, CBX_EINVAL, "'--sizes' must list integers of at least 1, got '%s'", text);
-    }
-    return CBX_OK;
-}
-
 /* --- a function --- */
 
 static cbx_status set_up(size_t size, void *user, void **state, cbx_err *err)
@@ -78,38 +62,30 @@ static cbx_status measure_function(sizing *s)
 
 /* --- a command --- */
 
-/* Every {} of the words becomes the size; NULL: there is no {} in them. */
-static const char *const *fill_words(const sizing *s, size_t size)
-{
-    const opt_list *words = s->run->words;
-    const char **argv = cbx_arena_calloc(s->run->arena, words->count + 1, sizeof *argv);
-    bool any = false;
-
-    for (size_t k = 0; k < words->count; k++) {
-        argv[k] = words->items[k];
-        for (const char *at; (at = strstr(argv[k], "{}")); any = true)
-            argv[k] = cbx_arena_printf(s->run->arena, "%.*s%zu%s", (int)(at - argv[k]), argv[k], size, at + 2);
-    }
-    return any ? argv : NULL;
-}
-
 static cbx_status measure_command(sizing *s)
 {
     const opt_run *run = s->run;
+    const opt_list *words = run->words;
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < s->n && !st; i++) {
         cbx_profile_opts o = profile_command_opts(run);
-        cbx_profile p = { 0 };
-        o.argv = fill_words(s, s->sizes[i]);
-        if (!o.argv)
+        CLEARED(cbx_profile) p = { 0 };
+        const char **argv = cbx_arena_calloc(run->arena, words->count + 1, sizeof *argv);
+        bool any = false; /* every {} of the words becomes the size */
+        for (size_t k = 0; k < words->count; k++) {
+            argv[k] = words->items[k];
+            for (const char *at; (at = strstr(argv[k], "{}")); any = true)
+                argv[k] = cbx_arena_printf(run->arena, "%.*s%zu%s", (int)(at - argv[k]), argv[k], s->sizes[i], at + 2);
+        }
+        o.argv = argv;
+        if (!any)
             return cbx_fail(run->err, CBX_EINVAL, "'--sizes' needs {} in the command, which is replaced by the size");
         st = cbx_profile_command(run->ctx, &o, &p, run->err);
         double *x = cbx_arena_calloc(run->arena, p.nruns, sizeof *x);
         for (size_t k = 0; k < p.nruns && !st; k++) x[k] = p.runs[k].wall_s;
         s->points[i].size = s->sizes[i];
         if (!st) st = cbx_stat_median_interval(run->ctx, x, p.nruns, 0.95, &s->points[i].time, run->err);
-        cbx_profile_clear(&p);
     }
     return st;
 }
@@ -176,10 +152,20 @@ int profile_sizes(const opt_run *run, const char *subject)
     sizing s = { .run = run, .a = a, .subject = subject };
     char id[64] = "";
     const char *const fault[] = { run->err->message };
-    cbx_status st = parse_sizes(&s);
 
-    if (!st && a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
-    if (!st) st = a->plugin ? measure_function(&s) : measure_command(&s);
+    s.n = a->sizes.count;
+    s.points = cbx_arena_calloc(run->arena, s.n, sizeof *s.points);
+    s.sizes = cbx_arena_calloc(run->arena, s.n, sizeof *s.sizes);
+    for (size_t i = 0; i < s.n; i++) {
+        char *end;
+        const char *text = a->sizes.items[i];
+        errno = 0;
+        s.sizes[i] = strtoull(text, &end, 10);
+        if (end == text || *end || *text == '-' || s.sizes[i] == 0 || errno)
+            return opt_fail(run, "'--sizes' must list integers of at least 1, got '%s'", text);
+    }
+    if (a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
+    cbx_status st = a->plugin ? measure_function(&s) : measure_command(&s);
     if (!st) st = cbx_complexity_of_measured(run->ctx, s.points, s.n, NULL, &s.report, run->err);
     if (st) return opt_check(run, st);
     bool lost = a->data && keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id);
