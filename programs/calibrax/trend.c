@@ -104,19 +104,6 @@ static const opt_rule trend_rules[] = {
 
 /* --- JSON --- */
 
-static cbx_json *value_json(const cbx_trend_point *p)
-{
-    char time[CBX_TIME_SIZE];
-
-    cbx_json *o = cbx_json_object(J_TEXT("run", p->run_id),
-                                  J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
-                                  J_TEXT("commit", p->commit), J_TEXT("branch", p->branch),
-                                  J_TEXT("machine", p->machine), J_NUMBER("value", p->value));
-    if (!isnan(p->lower)) cbx_json_set_double(o, "lower", p->lower);
-    if (!isnan(p->upper)) cbx_json_set_double(o, "upper", p->upper);
-    return o;
-}
-
 /* By the values of a series and its newest run's definition of the metric; NULL: not asked for, or
  * a reported fault. */
 static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
@@ -140,12 +127,18 @@ static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_tre
 {
     cbx_tendency t;
     const char *word = tendency_of(run, store, s, &t);
-    cbx_json *points = cbx_json_new_array();
+    char time[CBX_TIME_SIZE];
 
     cbx_json *o = cbx_json_object(J_TEXT("metric", s->metric), J_TEXT("point", s->point),
                                   J_TEXT("scenario", s->scenario), J_JSON("tags", tags_json(s->tags, s->ntags)));
-    for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
-    cbx_json_set(o, "points", points);
+    cbx_json *points = cbx_json_set_array(o, "points");
+    for (size_t i = 0; i < s->npoints; i++) {
+        const cbx_trend_point *p = &s->points[i];
+        cbx_json_put(cbx_json_push_object(points), J_TEXT("run", p->run_id),
+                     J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)), J_TEXT("commit", p->commit),
+                     J_TEXT("branch", p->branch), J_TEXT("machine", p->machine), J_NUMBER("value", p->value),
+                     J_KNOWN("lower", p->lower), J_KNOWN("upper", p->upper));
+    }
     if (word) cbx_json_set(o, "tendency", tendency_json(&t, word));
     return o;
 }
@@ -160,9 +153,8 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
     char time[CBX_TIME_SIZE], commit[9];
     const char *framework = NULL, *rest = format_tags(run->arena, s->tags, s->ntags, "framework");
 
-    for (size_t i = 0; i < s->ntags; i++) {
+    for (size_t i = 0; i < s->ntags; i++)
         if (!strcmp(s->tags[i].key, "framework")) framework = s->tags[i].value;
-    }
     printf("Trend: ");
     print_painted(PAINT_STRONG, "%s", plain_text(run->arena, s->metric));
     printf(" for ");

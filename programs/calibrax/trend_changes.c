@@ -32,8 +32,7 @@ typedef struct series {
     const cbx_trend_point **where; /* of each */
     size_t n, left_out, unseen;    /* values; not finite; since the last look */
     cbx_direction direction;
-    const char *unit; /* NULL: undefined */
-    bool undefined;   /* no run defines the metric */
+    const char *unit; /* NULL: no run defines the metric */
     change *found;
     size_t nfound;
 } series;
@@ -46,8 +45,8 @@ typedef struct changes {
     series *list;
     size_t n;
     cbx_names metrics;
-    size_t *first;  /* series of each metric */
-    cbx_json *seen; /* the state file as it was; NULL: none */
+    cbx_metric_def *defs; /* of each metric; unit NULL: no run defines it */
+    cbx_json *seen;       /* the state file as it was; NULL: none */
 } changes;
 
 /* --- finding --- */
@@ -105,25 +104,6 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     return EXIT_PASS;
 }
 
-/* The store is asked once a metric: it reads every run each time. */
-static void find_direction(changes *c, series *s)
-{
-    cbx_metric_def def;
-    const size_t at = (size_t)(s - c->list), known = c->metrics.n, number = cbx_names_add(&c->metrics, s->s->metric);
-
-    if (number < known) {
-        const series *first = &c->list[c->first[number]];
-        s->undefined = first->undefined;
-        s->direction = first->direction;
-        s->unit = first->unit;
-        return;
-    }
-    c->first[number] = at;
-    s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
-    s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
-    s->unit = s->undefined ? NULL : def.unit;
-}
-
 /* Two values of one run are no series, and a gate cannot judge runs of one time, whose order is
  * unknown. */
 static int check_order(const changes *c, const series *s)
@@ -153,14 +133,20 @@ static int find_changes(changes *c)
         return opt_fail(c->run, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                         cbx_store_root(c->store));
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
-    c->first = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->first);
+    c->defs = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->defs);
     cbx_names_init(&c->metrics, &c->run->arena->al);
     cbx_arena_init(&passing, &c->run->arena->al);
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         series *s = &c->list[c->n++];
         *s = (series){ .s = &c->trend.series[i] };
         s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
-        find_direction(c, s);
+        /* the store is asked once a metric: it reads every run each time */
+        const size_t known = c->metrics.n, number = cbx_names_add(&c->metrics, s->s->metric);
+        cbx_metric_def *def = &c->defs[number];
+        if (number == known && cbx_store_metric_def(c->store, s->s->metric, c->run->arena, def, NULL))
+            *def = (cbx_metric_def){ .direction = CBX_DIRECTION_INFO };
+        s->direction = def->direction;
+        s->unit = def->unit;
         status = find_in(c->run, s, &passing);
         cbx_arena_clear(&passing);
     }
@@ -208,35 +194,29 @@ static int compare_with_state(changes *c)
     return EXIT_PASS;
 }
 
-/* A proposal stays new until it is an alarm; the plain methods have no alarms. */
-static cbx_json *series_state(const changes *c, const series *s)
-{
-    const char **runs = runs_of(c, s);
-    size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places), n = 0;
-
-    for (size_t k = 0; k < s->nfound; k++)
-        if (s->found[k].c.alarm || c->a->method) places[n++] = s->found[k].c.index;
-    return cbx_change_state_make(runs, s->n, places, n);
-}
-
-/* Series that were not chosen this time stay as they were. */
+/* Series that were not chosen this time stay as they were.  A proposal stays new until it is an
+ * alarm; the plain methods have no alarms. */
 static int write_state(const changes *c)
 {
     const char *path = c->a->state;
     const cbx_json *before = cbx_json_get(c->seen, "series");
 
     if (!path) return EXIT_PASS;
-    cbx_json *o = cbx_json_new_document(CBX_CHANGE_STATE_SCHEMA);
     cbx_json *all = before ? cbx_json_copy(before) : cbx_json_new_object();
-    for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i]));
-    cbx_json_set(o, "series", all);
+    for (size_t i = 0; i < c->n; i++) {
+        const series *s = &c->list[i];
+        size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places), n = 0;
+        for (size_t k = 0; k < s->nfound; k++)
+            if (s->found[k].c.alarm || c->a->method) places[n++] = s->found[k].c.index;
+        cbx_json_set(all, s->name, cbx_change_state_make(runs_of(c, s), s->n, places, n));
+    }
+    SCOPED(cbx_json) *o = cbx_json_document(CBX_CHANGE_STATE_SCHEMA, J_JSON("series", all));
     SCOPED_TEXT(text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
     cbx_status st = cbx_text_check(&text, c->run->err);
     if (!st) st = cbx_dir_create_parent(c->run->ctx, path, c->run->err);
     if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, c->run->err);
-    cbx_json_unref(o);
     return opt_check(c->run, st);
 }
 
@@ -340,15 +320,12 @@ static cbx_json *change_json(const change *f)
         J_TEXT("run", f->at->run_id), J_TEXT("timestamp", cbx_time_format_iso(f->at->timestamp_us, time)),
         J_TEXT("commit", f->at->commit), J_INT("index", f->c.index), J_NUMBER("before", f->c.before),
         J_NUMBER("after", f->c.after), J_NUMBER("change", f->c.change));
-    if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
-    if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
+    if (!isnan(f->c.score)) cbx_json_put(o, J_NUMBER("score", f->c.score), J_BOOL("alarm", f->c.alarm));
     cbx_json_put(o, J_BOOL("new", f->is_new), J_TEXT("for", f->worse ? "worse" : f->better ? "better" : NULL));
-    if (f->judged) {
-        cbx_json *again = cbx_json_set_object(o, "confirmation");
-        cbx_json_put(again, J_TEXT("verdict", judgement_words[f->judged]), J_NUMBER("change", f->again.value),
-                     J_NUMBER("lower", f->again.lower), J_NUMBER("upper", f->again.upper),
-                     J_NUMBER("level", f->again.level));
-    }
+    if (f->judged)
+        cbx_json_put(cbx_json_set_object(o, "confirmation"), J_TEXT("verdict", judgement_words[f->judged]),
+                     J_NUMBER("change", f->again.value), J_NUMBER("lower", f->again.lower),
+                     J_NUMBER("upper", f->again.upper), J_NUMBER("level", f->again.level));
     return o;
 }
 
@@ -502,7 +479,7 @@ static int verdict_of(const changes *c)
             const change *f = &c->list[i].found[k];
             bool counts = c->a->before.count ? f->judged == CONFIRMED : f->is_new && f->c.alarm;
             if (f->worse && counts) return EXIT_CHECK;
-            if (c->list[i].undefined && counts)
+            if (!c->list[i].unit && counts)
                 status = opt_fail(c->run, "'%s' changed and has no definition: define its unit and direction",
                                   c->list[i].name);
             if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;

@@ -50,27 +50,6 @@ typedef struct work {
 
 /* --- collecting --- */
 
-/* A point whose tag is missing or is not a number above 0 is counted and left out. */
-static void take_point(work *w, const cbx_point *p)
-{
-    const trend_args *a = w->run->args;
-    const char *text = cbx_point_tag(p, a->over), *name;
-    const cbx_metric *m = cbx_point_metric(p, a->select.metric);
-    double x = NAN;
-
-    if (!m) return;
-    if (!text || !opt_number(text, &x) || !(x > 0) || !(m->value > 0) || !isfinite(m->value)) {
-        w->left_out++;
-        return;
-    }
-    name = point_key(w->run->arena, p, a->over);
-    size_t at = cbx_names_add(&w->names, name);
-    if (at == w->list.n) (void)cbx_list_push(&w->al, &w->list, (series){ .name = name });
-    series *s = &w->list.items[at];
-    (void)cbx_list_push(&w->al, &s->x, x);
-    (void)cbx_list_push(&w->al, &s->y, m->value);
-}
-
 /* Checks that the unit is that of the runs before, and that the direction suits the law. */
 static int check_definition(work *w, const cbx_run *r)
 {
@@ -91,13 +70,30 @@ static int check_definition(work *w, const cbx_run *r)
                     w->law->direction == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
 }
 
+/* A point whose tag is missing or is not a number above 0 is counted and left out. */
 static int take_run(void *user, const cbx_run *r)
 {
     work *w = user;
+    const trend_args *a = w->run->args;
     int status = check_definition(w, r);
 
-    for (size_t i = 0; !status && i < cbx_run_npoints(r); i++)
-        if (select_point(&w->query, cbx_run_point(r, i))) take_point(w, cbx_run_point(r, i));
+    for (size_t i = 0; !status && i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        const char *text = cbx_point_tag(p, a->over), *name;
+        const cbx_metric *m = cbx_point_metric(p, a->select.metric);
+        double x = NAN;
+        if (!m || !select_point(&w->query, p)) continue;
+        if (!text || !opt_number(text, &x) || !(x > 0) || !(m->value > 0) || !isfinite(m->value)) {
+            w->left_out++;
+            continue;
+        }
+        name = point_key(w->run->arena, p, a->over);
+        size_t at = cbx_names_add(&w->names, name);
+        if (at == w->list.n) (void)cbx_list_push(&w->al, &w->list, (series){ .name = name });
+        series *s = &w->list.items[at];
+        (void)cbx_list_push(&w->al, &s->x, x);
+        (void)cbx_list_push(&w->al, &s->y, m->value);
+    }
     return status;
 }
 
@@ -130,11 +126,8 @@ static int fit(work *w, series *s)
 
 static cbx_json *series_json(const work *w, const series *s)
 {
-    cbx_json *o = cbx_json_object(J_TEXT("series", s->name));
-
-    cbx_json_set_doubles(o, "x", s->x.items, s->x.n);
-    cbx_json_set_doubles(o, "y", s->y.items, s->x.n);
-    cbx_json_set_string(o, "fault", s->fault);
+    cbx_json *o = cbx_json_object(J_TEXT("series", s->name), J_NUMBERS("x", s->x.items, s->x.n),
+                                  J_NUMBERS("y", s->y.items, s->x.n), J_TEXT("fault", s->fault));
     if (s->fault) return o;
     if (w->law->power) {
         char order[CBX_GROWTH_TEXT];

@@ -186,34 +186,32 @@ int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener)
     return status ? status : opt_check(run, cbx_alerts_listen(w->alerts, listener, w, run->err));
 }
 
-/* What rules of the first metric see.  A value that is not finite is seen itself: most statistics
- * ignore it, and would hide it. */
-static double observed(watcher *w, double value, uint64_t now_ns)
-{
-#define CASE(word, value)                                                                                              \
-    case STATISTIC_##word: return value;
-    cbx_window_facts f;
-    double *x = w->recent, v = NAN;
-
-    w->values++;
-    cbx_window_add(w->window, value, false, now_ns);
-    if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    if (!w->of_window || (w->a->statistic != STATISTIC_failures && !isfinite(value))) return value;
-    cbx_window_read(w->window, now_ns, &f);
-    size_t n = cbx_window_values(w->window, now_ns, x, w->a->window ? w->a->window : 1);
-    switch (w->a->statistic) {
-        STATISTICS(CASE)
-    default: return f.mean;
-    }
-#undef CASE
-}
-
+/* Of the first metric rules see the statistic; a value that is not finite is seen itself: most
+ * statistics ignore it, and would hide it. */
 static void take(watcher *w, size_t i, double value)
 {
+#define CASE(word, value)                                                                                              \
+    case STATISTIC_##word: seen = value; break;
     const uint64_t now_ns = w->a->once ? ++w->step : cbx_clock_ns();
+    double *x = w->recent, v = NAN, seen = value;
+    cbx_window_facts f;
 
     w->metrics[i].values++;
-    cbx_alerts_observe(w->alerts, w->metrics[i].name, i == 0 ? observed(w, value, now_ns) : value, now_ns);
+    if (i == 0) {
+        w->values++;
+        cbx_window_add(w->window, value, false, now_ns);
+        if (w->history) cbx_window_add(w->history, value, false, now_ns);
+    }
+    if (i == 0 && w->of_window && (w->a->statistic == STATISTIC_failures || isfinite(value))) {
+        cbx_window_read(w->window, now_ns, &f);
+        size_t n = cbx_window_values(w->window, now_ns, x, w->a->window ? w->a->window : 1);
+        switch (w->a->statistic) {
+            STATISTICS(CASE)
+        default: seen = f.mean;
+        }
+    }
+    cbx_alerts_observe(w->alerts, w->metrics[i].name, seen, now_ns);
+#undef CASE
 }
 
 /* --- rules: one a metric for its values, and one for each pattern of them, with all levels that
@@ -555,14 +553,27 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
 
 /* A run counts when it is first seen, whatever its time: one that was measured elsewhere may come
  * late. */
-static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, followed *at)
+static int take_new(watcher *w, cbx_store *store, followed *at)
 {
-    const cbx_trend_series *s = &trend->series[0];
+    const watch_args *a = w->a;
+    const char *metric = w->metrics[at->metric].name;
+    const select_args points = { .metric = metric,
+                                 .point = a->point,
+                                 .scenario = a->scenario,
+                                 .branch = a->branch,
+                                 .machine = a->machine,
+                                 .tags = a->tags };
+    cbx_store_query query;
+    CLEARED(cbx_trend) trend = { 0 };
+    int status = select_query(w->run, &points, &query);
+
+    if (!status) status = opt_check(w->run, cbx_store_trend(store, &query, &trend, w->run->err));
+    if (status || !trend.count) return status;
+    const cbx_trend_series *s = &trend.series[0];
     const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
-    const char *metric = w->metrics[at->metric].name, *name = point_key(w->run->arena, &p, NULL);
-    int status = EXIT_PASS;
+    const char *name = point_key(w->run->arena, &p, NULL);
     if (!at->series) at->series = name;
-    if (trend->count > 1 || strcmp(at->series, name))
+    if (trend.count > 1 || strcmp(at->series, name))
         return opt_fail(w->run, "several series have the metric '%s': choose one with --point, --scenario or --tag",
                         metric);
     status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->machine);
@@ -573,24 +584,6 @@ static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, fol
         if (cbx_names_add(&at->runs, s->points[i].run_id) == known) take(w, at->metric, s->points[i].value);
     }
     return status;
-}
-
-static int take_new(watcher *w, cbx_store *store, followed *at)
-{
-    const watch_args *a = w->a;
-    const select_args points = { .metric = w->metrics[at->metric].name,
-                                 .point = a->point,
-                                 .scenario = a->scenario,
-                                 .branch = a->branch,
-                                 .machine = a->machine,
-                                 .tags = a->tags };
-    cbx_store_query query;
-    CLEARED(cbx_trend) trend = { 0 };
-    int status = select_query(w->run, &points, &query);
-
-    if (status) return status;
-    if (opt_check(w->run, cbx_store_trend(store, &query, &trend, w->run->err))) return EXIT_ERROR;
-    return trend.count ? take_series(w, store, &trend, at) : EXIT_PASS;
 }
 
 static int watch_store(watcher *w)

@@ -73,22 +73,10 @@ static bool read_pipeline(const watcher *w, const char *pipeline, uint64_t now_n
     return false;
 }
 
-static int record(watcher *w, const char *pipeline, double seconds, bool success)
-{
-    uint64_t now_ns = cbx_clock_ns();
-
-    if (!read_pipeline(w, pipeline, now_ns, &w->now) && add_pipeline(w, pipeline)) return EXIT_ERROR;
-    if (opt_check(w->run, cbx_health_record(w->health, pipeline, seconds, success, now_ns, w->run->err)))
-        return EXIT_ERROR;
-    (void)read_pipeline(w, pipeline, now_ns, &w->now);
-    w->values++;
-    cbx_alerts_observe(w->alerts, pipeline, w->now.state, now_ns);
-    return EXIT_PASS;
-}
-
 /* {"pipeline": NAME, "seconds": X, "success": true}; a failure may lack the seconds. */
 void watch_health_take(watcher *w, const char *line, size_t len)
 {
+    const uint64_t now_ns = cbx_clock_ns();
     SCOPED(cbx_json) *json = NULL;
     const char *pipeline = NULL;
     double seconds = NAN;
@@ -103,8 +91,13 @@ void watch_health_take(watcher *w, const char *line, size_t len)
         if (w->bad_lines++ == 0)
             opt_fail(w->run, "a line without 'pipeline' and 'seconds' is ignored: '%.*s'", (int)(len < 60 ? len : 60),
                      line);
-    } else if (record(w, pipeline, seconds, success)) {
+    } else if ((!read_pipeline(w, pipeline, now_ns, &w->now) && add_pipeline(w, pipeline)) ||
+               opt_check(w->run, cbx_health_record(w->health, pipeline, seconds, success, now_ns, w->run->err))) {
         w->lost++;
+    } else {
+        (void)read_pipeline(w, pipeline, now_ns, &w->now);
+        w->values++;
+        cbx_alerts_observe(w->alerts, pipeline, w->now.state, now_ns);
     }
 }
 
