@@ -91,24 +91,16 @@ static const check_args check_defaults = { .baseline = CBX_BASELINE_MAIN,
 
 /* --- values that cannot be right --- */
 
-static bool is_time(const char *unit)
-{
-    static const char *const units[] = { "s",  "ms",  "us", "\xc2\xb5s", "\xce\xbcs", "ns",
-                                         "ps", "min", "h",  "seconds",   "sec" };
-
-    for (size_t i = 0; i < CBX_LEN(units); i++)
-        if (!strcmp(unit, units[i])) return true;
-    return false;
-}
-
 static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p, const cbx_named_metric *named)
 {
+    static const char *const times[] = { "s",  "ms",  "us", "\xc2\xb5s", "\xce\xbcs", "ns",
+                                         "ps", "min", "h",  "seconds",   "sec" };
     const cbx_metric *m = &named->metric;
     const cbx_metric_def *def = cbx_run_find_metric_def(r, named->name);
     const char *unit = def ? def->unit : "", *space = *unit ? " " : "";
     double minimum = INFINITY, maximum = -INFINITY, slack;
 
-    if (def && def->direction == CBX_DIRECTION_LOWER && is_time(unit) && m->value <= 0) {
+    if (def && def->direction == CBX_DIRECTION_LOWER && CBX_WORD_AT(times, unit) < CBX_LEN(times) && m->value <= 0) {
         opt_fail(run, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name, p->name,
                  cbx_run_id(r), m->value, unit);
         return EXIT_CHECK;
@@ -318,30 +310,26 @@ typedef struct targets {
     size_t n;
 } targets;
 
-static int check_point(const targets *t, const cbx_run *r, const cbx_point *p, const target *wanted)
-{
-    const cbx_metric_def *def = cbx_run_find_metric_def(r, wanted->metric);
-    cbx_metric_def named = { .unit = def ? def->unit : "", .direction = def ? def->direction : CBX_DIRECTION_INFO };
-    CLEARED(cbx_arena) passing;
-
-    cbx_arena_init(&passing, &t->run->arena->al);
-    named.name = cbx_arena_printf(&passing, "%s %s:%s", cbx_run_id(r), point_key(&passing, p, NULL), wanted->metric);
-    return opt_check(t->run, cbx_validation_add_accuracy(t->v, &named, cbx_point_metric(p, wanted->metric),
-                                                         wanted->value, t->run->err));
-}
-
 static int take_run(void *user, const cbx_run *r)
 {
     targets *t = user;
 
     if (check_values(t->run, r, &t->query)) return EXIT_CHECK;
-    for (size_t i = 0; i < t->n; i++)
+    for (target *wanted = t->list; wanted < t->list + t->n; wanted++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(r, wanted->metric);
+        cbx_metric_def named = { .unit = def ? def->unit : "", .direction = def ? def->direction : CBX_DIRECTION_INFO };
         for (size_t k = 0; k < cbx_run_npoints(r); k++) {
             const cbx_point *p = cbx_run_point(r, k);
-            if (!select_point(&t->query, p) || !cbx_point_metric(p, t->list[i].metric)) continue;
-            t->list[i].found++;
-            if (check_point(t, r, p, &t->list[i])) return EXIT_ERROR;
+            const cbx_metric *m = cbx_point_metric(p, wanted->metric);
+            if (!m || !select_point(&t->query, p)) continue;
+            wanted->found++;
+            CBX_SCOPED(cbx_arena, passing, &t->run->arena->al);
+            named.name = cbx_arena_printf(&passing, "%s %s:%s", cbx_run_id(r), point_key(&passing, p, NULL),
+                                          wanted->metric);
+            if (opt_check(t->run, cbx_validation_add_accuracy(t->v, &named, m, wanted->value, t->run->err)))
+                return EXIT_ERROR;
         }
+    }
     return EXIT_PASS;
 }
 
@@ -410,15 +398,6 @@ static const struct {
     { "impossible", EXIT_CHECK }, { "undecided", EXIT_UNDECIDED },
 };
 
-static int code_of(const cbx_json *check)
-{
-    const char *outcome = cbx_json_get_string(check, "outcome", "");
-
-    for (size_t i = 0; i < CBX_LEN(codes); i++)
-        if (!strcmp(codes[i].outcome, outcome)) return codes[i].exit_code;
-    return EXIT_ERROR;
-}
-
 /* 1 goes before 2, 2 before 3. */
 static int worse(int a, int b)
 {
@@ -438,10 +417,12 @@ typedef struct answer {
 static int put_check(void *user, const char *list, const cbx_json *check)
 {
     answer *t = user;
-    const int code = code_of(check);
     const char *outcome = cbx_json_get_string(check, "outcome", ""), *name = cbx_json_get_string(check, "name", "");
     const char *unit = cbx_json_get_string(check, "unit", "");
+    int code = EXIT_ERROR;
 
+    for (size_t i = 0; i < CBX_LEN(codes); i++)
+        if (!strcmp(codes[i].outcome, outcome)) code = codes[i].exit_code;
     t->status = worse(t->status, code);
     if (!t->directionless && !strcmp(outcome, "no-direction")) t->directionless = cbx_arena_strdup(t->run->arena, name);
     if (t->json) {

@@ -67,25 +67,22 @@ static const opt_rule compare_rules[] = {
 
 /* --- JSON --- */
 
-static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparison_cell *cell)
-{
-    cbx_json *o = cbx_json_object(J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
-
-    if (cell->rank) cbx_json_set_int(o, "rank", (int64_t)cell->rank);
-    if (!isnan(cell->delta)) cbx_json_set_double(o, "delta", cell->delta);
-    if (!isnan(cell->speedup.value))
-        cbx_json_set_interval(o, "speedup", cell->speedup.value, cell->speedup.lower, cell->speedup.upper,
-                              cell->speedup.level);
-    cbx_json_set_int(o, "samples", (int64_t)cell->nsamples);
-    return o;
-}
-
 static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row)
 {
     cbx_json *o = cbx_json_object(J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
                                   J_TEXT("direction", cbx_direction_name(row->direction)));
     cbx_json *cells = cbx_json_set_array(o, "cells");
-    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push(cells, cell_json(c, k, &row->cells[k]));
+    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) {
+        const cbx_comparison_cell *cell = &row->cells[k];
+        cbx_json *e = cbx_json_push_object(cells);
+        cbx_json_put(e, J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
+        if (cell->rank) cbx_json_set_int(e, "rank", (int64_t)cell->rank);
+        cbx_json_put(e, J_KNOWN("delta", cell->delta));
+        if (!isnan(cell->speedup.value))
+            cbx_json_set_interval(e, "speedup", cell->speedup.value, cell->speedup.lower, cell->speedup.upper,
+                                  cell->speedup.level);
+        cbx_json_set_int(e, "samples", (int64_t)cell->nsamples);
+    }
     return o;
 }
 
@@ -116,28 +113,7 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
 
 /* --- text --- */
 
-static void put_row(const opt_run *run, const cbx_comparison *c, const cbx_comparison_row *row, columns *table)
-{
-    columns_put(table, PAINT_PLAIN, plain_text(run->arena, row->key));
-    columns_put(table, PAINT_PLAIN, row->unit ? plain_text(run->arena, row->unit) : "");
-    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) {
-        const cbx_comparison_cell *cell = &row->cells[k];
-        columns_number(table, cell->rank == 1 ? PAINT_STRONG : PAINT_PLAIN, cell->value);
-        if (k != cbx_comparison_reference(c)) {
-            paint how = cell->speedup.lower > 1 ? PAINT_GOOD : cell->speedup.upper < 1 ? PAINT_BAD : PAINT_PLAIN;
-
-            if (isnan(cell->speedup.value))
-                columns_put(table, PAINT_PLAIN, "-");
-            else if (cell->speedup.lower < cell->speedup.upper)
-                columns_printf(table, how, "%.6gx [%.6g, %.6g]", cell->speedup.value, cell->speedup.lower,
-                               cell->speedup.upper);
-            else
-                columns_printf(table, how, "%.6gx", cell->speedup.value);
-        }
-    }
-}
-
-static columns *begin_table(const opt_run *run, const cbx_comparison *c)
+static void print_comparison(const opt_run *run, const cbx_comparison *c)
 {
     size_t n = cbx_comparison_nlabels(c), at = 2;
     const char **heads = cbx_arena_calloc(run->arena, 2 * n + 2, sizeof *heads);
@@ -153,14 +129,24 @@ static columns *begin_table(const opt_run *run, const cbx_comparison *c)
         sides[at] = 'l';
         heads[at++] = "Speed-up";
     }
-    return columns_begin(run->arena, heads, sides);
-}
-
-static void print_comparison(const opt_run *run, const cbx_comparison *c)
-{
-    columns *table = begin_table(run, c);
-
-    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) put_row(run, c, cbx_comparison_row_at(c, i), table);
+    columns *table = columns_begin(run->arena, heads, sides);
+    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) {
+        const cbx_comparison_row *row = cbx_comparison_row_at(c, i);
+        columns_put(table, PAINT_PLAIN, plain_text(run->arena, row->key));
+        columns_put(table, PAINT_PLAIN, row->unit ? plain_text(run->arena, row->unit) : "");
+        for (size_t k = 0; k < n; k++) {
+            const cbx_interval *ratio = &row->cells[k].speedup;
+            const paint how = ratio->lower > 1 ? PAINT_GOOD : ratio->upper < 1 ? PAINT_BAD : PAINT_PLAIN;
+            columns_number(table, row->cells[k].rank == 1 ? PAINT_STRONG : PAINT_PLAIN, row->cells[k].value);
+            if (k == cbx_comparison_reference(c)) continue;
+            if (isnan(ratio->value))
+                columns_put(table, PAINT_PLAIN, "-");
+            else if (ratio->lower < ratio->upper)
+                columns_printf(table, how, "%.6gx [%.6g, %.6g]", ratio->value, ratio->lower, ratio->upper);
+            else
+                columns_printf(table, how, "%.6gx", ratio->value);
+        }
+    }
     columns_print(table, "");
     putchar('\n');
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {

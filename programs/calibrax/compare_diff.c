@@ -39,12 +39,10 @@ static const char **keys_of(diff *d, const cbx_run *r)
 {
     size_t n = cbx_run_npoints(r);
     const char **keys = cbx_arena_calloc(d->run->arena, n, sizeof *keys);
-    cbx_arena passing;
 
-    cbx_arena_init(&passing, &d->run->arena->al);
     for (size_t i = 0; i < n; i++) {
+        CBX_SCOPED(cbx_arena, passing, &d->run->arena->al);
         keys[i] = cbx_arena_strdup(d->run->arena, point_key(&passing, cbx_run_point(r, i), NULL));
-        cbx_arena_clear(&passing);
     }
     qsort(keys, n, sizeof *keys, cbx_compare_texts);
     return keys;
@@ -167,19 +165,17 @@ static void stream_points(const diff *d, bool in_old, json_stream *out)
     }
 }
 
-static cbx_json *change_json(const cbx_finding *f)
-{
-    return cbx_json_object(J_TEXT("key", f->key), J_TEXT("unit", f->unit),
-                           J_TEXT("outcome", cbx_outcome_name(f->outcome)), J_NUMBER("old", f->baseline),
-                           J_NUMBER("new", f->current), J_NUMBER("change", f->change));
-}
-
 static void stream_metrics(const diff *d, kind wanted, json_stream *out)
 {
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         const cbx_finding *f = cbx_regression_finding(d->r, i);
         if (kind_of(d, f) != wanted) continue;
-        json_stream_add(out, wanted == CHANGED ? change_json(f) : cbx_json_new_string(f->key));
+        json_stream_add(out, wanted != CHANGED
+                                 ? cbx_json_new_string(f->key)
+                                 : cbx_json_object(J_TEXT("key", f->key), J_TEXT("unit", f->unit),
+                                                   J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+                                                   J_NUMBER("old", f->baseline), J_NUMBER("new", f->current),
+                                                   J_NUMBER("change", f->change)));
     }
 }
 

@@ -39,33 +39,28 @@ typedef struct field {
 /* --- objectives --- */
 
 /* "latency" or "latency=lower"; a metric whose name contains '=' needs a direction. */
-static int read_objective(const opt_run *run, const char *word, objective *out)
-{
-    const char *equals = strrchr(word, '=');
-
-    *out = (objective){ .metric = word, .direction = CBX_DIRECTION_INFO };
-    if (!equals) return EXIT_PASS;
-    out->given = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
-    if (!out->given) return opt_fail(run, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
-    out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
-    return EXIT_PASS;
-}
-
 static int read_objectives(field *f)
 {
     const compare_args *a = f->run->args;
-    int status = EXIT_PASS;
 
     f->d = a->objectives.count;
     if (f->d < 2) return opt_fail(f->run, "'--pareto' needs two metrics or more, got %zu", f->d);
     f->objectives = cbx_arena_calloc(f->run->arena, f->d, sizeof *f->objectives);
-    for (size_t k = 0; !status && k < f->d; k++) {
-        status = read_objective(f->run, a->objectives.items[k], &f->objectives[k]);
-        for (size_t j = 0; !status && j < k; j++)
-            if (!strcmp(f->objectives[j].metric, f->objectives[k].metric))
-                status = opt_fail(f->run, "'--pareto' lists '%s' twice", f->objectives[k].metric);
+    for (size_t k = 0; k < f->d; k++) {
+        const char *word = a->objectives.items[k], *equals = strrchr(word, '=');
+        objective *o = &f->objectives[k];
+        *o = (objective){ .metric = word, .direction = CBX_DIRECTION_INFO };
+        if (equals) {
+            o->given = cbx_direction_parse(equals + 1, &o->direction) && o->direction != CBX_DIRECTION_INFO;
+            if (!o->given)
+                return opt_fail(f->run, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
+            o->metric = cbx_arena_strndup(f->run->arena, word, (size_t)(equals - word));
+        }
+        for (size_t j = 0; j < k; j++)
+            if (!strcmp(f->objectives[j].metric, o->metric))
+                return opt_fail(f->run, "'--pareto' lists '%s' twice", o->metric);
     }
-    return status;
+    return EXIT_PASS;
 }
 
 /* Takes unit and direction of the run's definition, which must be those of the runs before. */
@@ -152,19 +147,6 @@ static int find_front(field *f)
 
 /* --- JSON --- */
 
-static cbx_json *candidate_json(const field *f, size_t i)
-{
-    const candidate *c = &f->list.items[i];
-
-    cbx_json *o = cbx_json_object(J_TEXT("run", c->run), J_TEXT("name", c->point->name),
-                                  J_TEXT("scenario", c->point->scenario),
-                                  J_JSON("tags", tags_json(c->point->tags, c->point->ntags)));
-    cbx_json *values = cbx_json_set_object(o, "values");
-    for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
-    cbx_json_set_bool(o, "on_front", f->on_front[i]);
-    return o;
-}
-
 static int print_field_json(const field *f)
 {
     const compare_args *a = f->run->args;
@@ -172,22 +154,33 @@ static int print_field_json(const field *f)
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
-    for (size_t k = 0; k < f->d; k++) {
+    for (size_t k = 0; k < f->d; k++)
         cbx_json_put(cbx_json_push_object(objectives), J_TEXT("metric", f->objectives[k].metric),
                      J_TEXT("direction", cbx_direction_name(f->objectives[k].direction)),
                      J_TEXT("unit", f->objectives[k].unit));
-    }
     json_stream_begin(&out, head, "points");
-    for (size_t i = 0; i < f->list.n; i++)
-        if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
+    for (size_t i = 0; i < f->list.n; i++) {
+        const candidate *c = &f->list.items[i];
+        if (!f->on_front[i] && a->front_only) continue;
+        cbx_json *o = cbx_json_object(J_TEXT("run", c->run), J_TEXT("name", c->point->name),
+                                      J_TEXT("scenario", c->point->scenario),
+                                      J_JSON("tags", tags_json(c->point->tags, c->point->ntags)));
+        cbx_json *values = cbx_json_set_object(o, "values");
+        for (size_t k = 0; k < f->d; k++)
+            cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
+        cbx_json_set_bool(o, "on_front", f->on_front[i]);
+        json_stream_add(&out, o);
+    }
     cbx_json_put(tail, J_INT("front", f->nfront), J_INT("missing", f->nmissing));
     return json_stream_end(&out, f->run, tail);
 }
 
 /* --- text --- */
 
-static columns *begin_table(const field *f)
+static int print_field(const field *f, bool with_run)
 {
+    const compare_args *a = f->run->args;
+    cbx_arena *arena = f->run->arena;
     const char **heads = cbx_arena_calloc(f->run->arena, f->d + 2, sizeof *heads);
     char *sides = cbx_arena_alloc(f->run->arena, f->d + 3);
 
@@ -196,21 +189,12 @@ static columns *begin_table(const field *f)
     memcpy(sides, "ll", 2);
     for (size_t k = 0; k < f->d; k++) {
         const objective *o = &f->objectives[k];
-        heads[k + 2] = cbx_arena_printf(f->run->arena, "%s%s%s%s, %s is better", plain_text(f->run->arena, o->metric),
-                                        o->unit && *o->unit ? " [" : "",
-                                        o->unit ? plain_text(f->run->arena, o->unit) : "",
-                                        o->unit && *o->unit ? "]" : "", cbx_direction_name(o->direction));
+        const char *unit = o->unit ? plain_text(arena, o->unit) : "";
+        heads[k + 2] = cbx_arena_printf(arena, "%s%s%s%s, %s is better", plain_text(arena, o->metric),
+                                        *unit ? " [" : "", unit, *unit ? "]" : "", cbx_direction_name(o->direction));
         sides[k + 2] = 'r';
     }
-    return columns_begin(f->run->arena, heads, sides);
-}
-
-static int print_field(const field *f, bool with_run)
-{
-    const compare_args *a = f->run->args;
-    cbx_arena *arena = f->run->arena;
-    columns *table = begin_table(f);
-
+    columns *table = columns_begin(arena, heads, sides);
     for (size_t i = 0; i < f->list.n; i++) {
         const candidate *c = &f->list.items[i];
         const paint how = f->on_front[i] ? PAINT_STRONG : PAINT_PLAIN;

@@ -47,20 +47,15 @@ typedef struct ranked {
 
 /* --- one row --- */
 
-static bool is_drawable(const ranking *k, const ranked *r)
-{
-    for (size_t c = 0; c < r->row.ncells; c++)
-        if (!r->cells[c].nsamples || !isfinite(r->cells[c].value)) return false;
-    return r->row.ncells == k->ncompetitors;
-}
-
 /* A sample that is not finite gives no shares. */
 static int draw_row(const ranking *k, ranked *r)
 {
     const compare_args *a = k->run->args;
     size_t n = k->ncompetitors;
 
-    if (!k->draws || !is_drawable(k, r)) return EXIT_PASS;
+    if (!k->draws || r->row.ncells != n) return EXIT_PASS;
+    for (size_t c = 0; c < n; c++)
+        if (!r->cells[c].nsamples || !isfinite(r->cells[c].value)) return EXIT_PASS;
     cbx_rank_sample *samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
     double *shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
     for (size_t c = 0; c < n; c++)
@@ -222,25 +217,23 @@ static cbx_json *place_json(const char *label, size_t rank)
     return o;
 }
 
-static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cell *c)
+static int stream_row(ranking *k, ranked *r)
 {
-    cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
     const size_t n = k->ncompetitors;
-
-    cbx_json_put(o, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
-    if (r->shares) cbx_json_set_doubles(o, "shares", r->shares + c->competitor * n, n);
-    return o;
-}
-
-static cbx_json *row_json(const ranking *k, const ranked *r)
-{
     size_t shown = 0;
 
+    if (draw_row(k, r)) return EXIT_ERROR;
     cbx_json *o = cbx_json_object(J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric),
                                   J_TEXT("unit", r->row.unit),
                                   J_TEXT("direction", cbx_direction_name(r->row.direction)));
     cbx_json *list = cbx_json_set_array(o, "ranks");
-    for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
+    for (size_t i = 0; i < r->row.ncells; i++) {
+        const cbx_rank_cell *c = &r->cells[i];
+        cbx_json *e = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
+        cbx_json_put(e, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
+        if (r->shares) cbx_json_set_doubles(e, "shares", r->shares + c->competitor * n, n);
+        cbx_json_push(list, e);
+    }
     mark_seen(k, r, true);
     for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
         cbx_json *e = place_json(cbx_rank_table_competitor(k->t, at), 0);
@@ -248,16 +241,9 @@ static cbx_json *row_json(const ranking *k, const ranked *r)
         cbx_json_push(list, e);
     }
     mark_seen(k, r, false);
-    cbx_json_set_int(o, "missing", (int64_t)(k->ncompetitors - r->row.ncells));
-    return o;
-}
-
-static int stream_row(ranking *k, ranked *r)
-{
-    int status = draw_row(k, r);
-
-    if (!status) json_stream_add(&k->json, row_json(k, r));
-    return status;
+    cbx_json_set_int(o, "missing", (int64_t)(n - r->row.ncells));
+    json_stream_add(&k->json, o);
+    return EXIT_PASS;
 }
 
 static int print_ranking_json(ranking *k)

@@ -69,21 +69,11 @@ typedef struct data_sheet {
     cbx_err why; /* not found, though there are some */
 } data_sheet;
 
-static cbx_status find_sheet(cbx_ctx *ctx, const char *root, data_sheet *s, cbx_err *err)
-{
-    *s = (data_sheet){ .why = CBX_ERR_INIT };
-    cbx_status st = cbx_hardware_detect(ctx, root, &s->hardware, &s->count, &s->why);
-    s->found = st == CBX_OK;
-    if (st == CBX_ENOENT) s->why.message[0] = '\0'; /* none is no fault */
-    return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
-}
-
 static void show_figures(const cbx_hardware *h)
 {
     if (!isnan(h->bytes_per_s)) printf(", %.6g GB/s", 1e-9 * h->bytes_per_s);
-    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+    for (int r = 0; r < CBX_RATE_COUNT; r++)
         if (!isnan(h->flop_per_s[r])) printf(", %s %.6g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
-    }
     /* "bfloat16 16x16x16 32x8x16" of a type after the other */
     const char *type = "";
 
@@ -101,9 +91,7 @@ static cbx_json *figures_json(const cbx_hardware *h)
 {
     cbx_json *v = cbx_json_object(J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
     cbx_json *rates = cbx_json_set_object(v, "flop_per_s");
-    for (int r = 0; r < CBX_RATE_COUNT; r++) {
-        if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
-    }
+    for (int r = 0; r < CBX_RATE_COUNT; r++) cbx_json_put(rates, J_KNOWN(cbx_rate_name((cbx_rate)r), h->flop_per_s[r]));
     cbx_json *shapes = cbx_json_set_array(v, "matrix_shapes");
     for (size_t i = 0; i < h->nmatrix_shapes; i++) {
         cbx_json_put(cbx_json_push_object(shapes), J_TEXT("type", h->matrix_shape[i].type),
@@ -211,18 +199,6 @@ typedef struct machine_gpu {
     cbx_gpu_roofs roofs; /* if measured */
     cbx_err why;         /* if not */
 } machine_gpu;
-
-static cbx_status measure_gpu(const opt_run *run, int index, machine_gpu *out, cbx_err *err)
-{
-    cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
-
-    o.cuda.device = index;
-    *out = (machine_gpu){ .index = index, .why = CBX_ERR_INIT };
-    cbx_status st = cbx_gpu_roofs_measure(run->ctx, &o, &out->roofs, &out->why);
-    out->measured = st == CBX_OK;
-    if (!st || st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_OK;
-    return cbx_fail(err, st, "%s", out->why.message);
-}
 
 static void show_figure(const char *what, const cbx_gpu_figure *f, double scale, const char *unit)
 {
@@ -334,7 +310,7 @@ static int doctor_machine(const opt_run *run)
     const char *dot = a->plot ? strrchr(a->plot, '.') : NULL;
     cbx_plot_format format = CBX_PLOT_SVG;
     cbx_machine m;
-    data_sheet sheet;
+    data_sheet sheet = { .why = CBX_ERR_INIT };
     core_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
     machine_gpu *gpu = cbx_arena_calloc(run->arena, 1, sizeof *gpu);
 
@@ -343,11 +319,23 @@ static int doctor_machine(const opt_run *run)
     if (a->plot && (!dot || format > CBX_PLOT_PNG))
         return opt_fail(run, "'--plot' must end with .svg, .pdf or .png, got '%s'", a->plot);
     cbx_status st = cbx_machine_read(run->ctx, a->root, &m, run->err);
-    if (!st) st = find_sheet(run->ctx, a->root, &sheet, run->err);
+    if (!st) {
+        st = cbx_hardware_detect(run->ctx, a->root, &sheet.hardware, &sheet.count, &sheet.why);
+        sheet.found = st == CBX_OK;
+        if (st == CBX_ENOENT) sheet.why.message[0] = '\0'; /* none is no fault */
+        st = st == CBX_ENOMEM ? cbx_fail(run->err, st, "%s", sheet.why.message) : CBX_OK;
+    }
     if (!st && a->probe) st = cbx_probe_get(run->ctx, m.id, a->refresh, &rates->probe, run->err);
     for (int node = 0; !st && a->probe && m.numa_nodes > 1 && node < m.numa_nodes && rates->nnodes < MAX_NODES; node++)
         rates->nnodes += !cbx_probe_measure_node(run->ctx, node, &rates->node[rates->nnodes], NULL);
-    if (!st && a->gpu >= 0) st = measure_gpu(run, a->gpu, gpu, run->err);
+    if (!st && a->gpu >= 0) {
+        cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
+        o.cuda.device = gpu->index = a->gpu;
+        st = cbx_gpu_roofs_measure(run->ctx, &o, &gpu->roofs, &gpu->why);
+        gpu->measured = st == CBX_OK;
+        if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) st = CBX_OK;
+        if (st) cbx_fail(run->err, st, "%s", gpu->why.message);
+    }
     if (!st && a->plot && gpu->measured) st = plot_gpu(run, &gpu->roofs, format, a->plot, run->err);
     if (st) return opt_check(run, st);
     if (!a->json) {

@@ -64,20 +64,6 @@ static int list_formats(const opt_run *run)
     return json ? print_json(run, cbx_json_ref(o)) : EXIT_PASS;
 }
 
-static int find_format(const opt_run *run, const char *name, const cbx_exporter **out)
-{
-    const char *names[32], *near;
-    size_t n;
-    const cbx_exporter *const *all = cbx_exporters(&n);
-
-    *out = cbx_exporter_find(name);
-    if (*out) return EXIT_PASS;
-    for (size_t i = 0; i < n && i < CBX_LEN(names); i++) names[i] = all[i]->name;
-    near = cbx_nearest_word(name, names, n < CBX_LEN(names) ? n : CBX_LEN(names));
-    if (near) return opt_fail(run, "unknown format '%s'; did you mean '%s'?", name, near);
-    return opt_fail(run, "unknown format '%s'; 'calibrax export --list' lists the formats", name);
-}
-
 /* Prints the files that were written. */
 static int print_files(const opt_run *run, const cbx_exporter *format, cbx_export_report *r)
 {
@@ -165,10 +151,18 @@ static int run_export(const opt_run *run)
                                    .to = a->to ? a->to : a->out,
                                    .experiment = a->experiment,
                                    .timeout_s = a->timeout_s };
-    const cbx_exporter *format;
+    const char *names[32], *near;
+    size_t n;
+    const cbx_exporter *const *all = cbx_exporters(&n), *format;
 
     if (a->list) return list_formats(run);
-    if (find_format(run, a->format, &format)) return EXIT_ERROR;
+    format = cbx_exporter_find(a->format);
+    if (!format) {
+        for (size_t i = 0; i < n && i < CBX_LEN(names); i++) names[i] = all[i]->name;
+        near = cbx_nearest_word(a->format, names, n < CBX_LEN(names) ? n : CBX_LEN(names));
+        return near ? opt_fail(run, "unknown format '%s'; did you mean '%s'?", a->format, near)
+                    : opt_fail(run, "unknown format '%s'; 'calibrax export --list' lists the formats", a->format);
+    }
     if (format->export_store) return write_store(run, format, &opts);
     return a->against ? write_analysis(run, format, &opts) : write_each(run, format, &opts);
 }

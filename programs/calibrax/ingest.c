@@ -43,19 +43,13 @@ typedef struct ingest {
     const opt_run *run;
     cbx_store *store;
     cbx_json *runs, *skipped, *notes;
-    size_t nruns, nskipped;
+    size_t nskipped;
     const char *machine; /* NULL: as the files say */
 } ingest;
 
-static bool as_json(const ingest *in) { return ((const ingest_args *)in->run->args)->select.json; }
-
 static void push_sentence(cbx_json *list, const char *file, const char *entry, const char *message)
 {
-    cbx_json *o = cbx_json_push_object(list);
-
-    cbx_json_set_string(o, "file", file);
-    if (entry) cbx_json_set_string(o, "entry", entry);
-    cbx_json_set_string(o, "message", message);
+    cbx_json_put(cbx_json_push_object(list), J_TEXT("file", file), J_GIVEN("entry", entry), J_TEXT("message", message));
 }
 
 static void skip_file(ingest *in, const char *file, const char *message)
@@ -63,24 +57,6 @@ static void skip_file(ingest *in, const char *file, const char *message)
     push_sentence(in->skipped, file, NULL, message);
     in->nskipped++;
     opt_fail(in->run, "%s", message);
-}
-
-static void add_run(ingest *in, const char *file, const cbx_import *import, size_t i)
-{
-    const ingest_args *a = in->run->args;
-    const cbx_run *r = import->runs[i];
-
-    if (cbx_store_save(in->store, r, a->replace, in->run->err)) {
-        skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, in->run->err->message));
-        return;
-    }
-    in->nruns++;
-    if (!as_json(in))
-        printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
-               cbx_run_npoints(r) == 1 ? "" : "s");
-    cbx_json *o = run_head(r);
-    cbx_json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import->format));
-    cbx_json_push(in->runs, o);
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -104,19 +80,20 @@ static void ingest_file(ingest *in, const char *file)
     }
     if (import.nnotes_left_out)
         opt_fail(in->run, "note: '%s': %zu more notes of this kind are not shown", file, import.nnotes_left_out);
-    for (size_t i = 0; i < import.nruns; i++) add_run(in, file, &import, i);
+    for (size_t i = 0; i < import.nruns; i++) {
+        const cbx_run *r = import.runs[i];
+        if (cbx_store_save(in->store, r, a->replace, in->run->err)) {
+            skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, in->run->err->message));
+            continue;
+        }
+        if (!a->select.json)
+            printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
+                   cbx_run_npoints(r) == 1 ? "" : "s");
+        cbx_json *o = run_head(r);
+        cbx_json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import.format));
+        cbx_json_push(in->runs, o);
+    }
     cbx_import_clear(&import);
-}
-
-/* A file, or all files of a folder. */
-static void ingest_path(ingest *in, const char *path)
-{
-    const char *const *files = NULL;
-    size_t n = 0;
-
-    if (cbx_import_files(in->run->ctx, path, in->run->arena, &files, &n, in->run->err))
-        skip_file(in, path, in->run->err->message);
-    for (size_t i = 0; i < n; i++) ingest_file(in, files[i]);
 }
 
 static int list_formats(const opt_run *run)
@@ -149,7 +126,13 @@ static int run_ingest(const opt_run *run)
     in.runs = cbx_json_set_array(o, "runs");
     in.skipped = cbx_json_set_array(o, "skipped");
     in.notes = cbx_json_set_array(o, "notes");
-    for (size_t i = 0; i < a->input.count; i++) ingest_path(&in, a->input.items[i]);
+    for (size_t i = 0; i < a->input.count; i++) { /* a file, or all files of a folder */
+        const char *const *files = NULL;
+        size_t n = 0;
+        if (cbx_import_files(run->ctx, a->input.items[i], run->arena, &files, &n, run->err))
+            skip_file(&in, a->input.items[i], run->err->message);
+        for (size_t k = 0; k < n; k++) ingest_file(&in, files[k]);
+    }
     if (a->select.json) status = print_json(run, cbx_json_ref(o));
     cbx_store_close(in.store);
     return status ? status : in.nskipped ? EXIT_ERROR : EXIT_PASS;

@@ -39,16 +39,6 @@ int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed
 
 /* --- by name --- */
 
-/* A path of a run file; with --data a run whose id looks like one comes first, if there is no such
- * file. */
-static bool is_path(const select_args *select, const char *word)
-{
-    size_t len = strlen(word);
-    bool looks = strchr(word, '/') || (len > 5 && !strcmp(word + len - 5, ".json"));
-
-    return looks && (!select->data || cbx_path_exists(word));
-}
-
 int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out)
 {
     static const char *const latest[] = { "latest" };
@@ -61,8 +51,12 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
     out->is_file = cbx_arena_calloc(run->arena, n + 1, sizeof *out->is_file);
     for (size_t k = n ? 0 : 3; !a->all && k < (n ? 3 : 4); k++)
         for (size_t i = 0; i < lists[k].count; i++, out->n++) {
-            out->names[out->n] = lists[k].items[i];
-            out->is_file[out->n] = k == 2 || (k == 0 && is_path(select, lists[k].items[i]));
+            const char *word = lists[k].items[i], *dot = strrchr(word, '.');
+            bool looks = strchr(word, '/') || (dot && dot > word && !strcmp(dot, ".json"));
+            out->names[out->n] = word;
+            /* of words a path of a run file; with --data a run whose id looks like one comes first, if there is
+             * no such file */
+            out->is_file[out->n] = k == 2 || (k == 0 && looks && (!select->data || cbx_path_exists(word)));
             stored = stored || !out->is_file[out->n];
         }
     if (!stored) return EXIT_PASS;

@@ -132,7 +132,8 @@ static int run_list(const opt_run *run)
     cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
     const unsigned axiom = a->axiom ? bit_of(cbx_metric_axiom_name, a->axiom) : 0;
     const unsigned invariance = a->invariance ? bit_of(cbx_metric_invariance_name, a->invariance) : 0;
-    cbx_json *o = NULL, *list = NULL;
+    SCOPED(cbx_json) *o = a->json ? cbx_json_new_document("calibrax-metrics") : NULL;
+    cbx_json *list = cbx_json_set_array(o, "metrics");
     const cbx_metric_function *m;
     size_t shown = 0, at = 0;
 
@@ -140,10 +141,6 @@ static int run_list(const opt_run *run)
     if (a->axiom && !axiom) return opt_fail(run, "--axiom %s: it must be one of" AXIOM_WORDS, a->axiom);
     if (a->invariance && !invariance)
         return opt_fail(run, "--invariance %s: it must be one of" INVARIANCE_WORDS, a->invariance);
-    if (a->json) {
-        o = cbx_json_new_document("calibrax-metrics");
-        list = cbx_json_set_array(o, "metrics");
-    }
     s.domain = a->domain;
     if (a->direction) s.direction = (int)directions[a->direction - 1];
     s.tier = a->tier - 1;
@@ -158,11 +155,8 @@ static int run_list(const opt_run *run)
         print_painted(PAINT_STRONG, "%-38s", m->name);
         printf(" %-14s %-6s  %s\n", m->domain, cbx_direction_name(m->direction), m->summary);
     }
-    if (!shown) {
-        cbx_json_unref(o);
-        return opt_fail(run, "no metric matches: calibrax metrics list shows all");
-    }
-    return a->json ? print_json(run, o) : EXIT_PASS;
+    if (!shown) return opt_fail(run, "no metric matches: calibrax metrics list shows all");
+    return a->json ? print_json(run, cbx_json_ref(o)) : EXIT_PASS;
 }
 
 const opt_command metrics_list_command = {
@@ -184,23 +178,17 @@ static const opt_spec describe_options[] = {
     JSON_ROW,
 };
 
-/* Prints the words of a choice, which are separated by '|', and the one of its default. */
-static void print_choice(const cbx_metric_parameter *p)
-{
-    const char *word = p->words;
-
-    for (int i = 0; i < (int)p->value && strchr(word, '|'); i++) word = strchr(word, '|') + 1;
-    printf(" (%s; default %.*s)", p->words, (int)strcspn(word, "|"), word);
-}
-
 static void print_parameter(const cbx_metric_parameter *p)
 {
+    const char *word = p->words; /* of a choice, separated by '|' */
     char bounds[96];
 
+    for (int i = 0; p->type == CBX_PARAMETER_CHOICE && i < (int)p->value && strchr(word, '|'); i++)
+        word = strchr(word, '|') + 1;
     print_painted(PAINT_STRONG, "  %s", p->name);
     printf("  %s", p->help);
     if (p->type == CBX_PARAMETER_CHOICE)
-        print_choice(p);
+        printf(" (%s; default %.*s)", p->words, (int)strcspn(word, "|"), word);
     else if (p->type == CBX_PARAMETER_BOOL)
         printf(" (default %s)", p->value != 0 ? "true" : "false");
     else
@@ -236,22 +224,9 @@ static void print_metric(const cbx_metric_function *m)
                m->flags & CBX_METRIC_FEATURES ? " Files hold features." : "");
 }
 
-/* Tries what the row declares; a property that cannot be tried is no failure. */
-static int check_metric(const opt_run *run, const cbx_metric_function *m)
-{
-    enum { DRAWS = 20 };
-    const cbx_status st = cbx_metric_check_properties(run->ctx, m, NULL, DRAWS, 0, run->err);
-
-    if (st && st != CBX_EDOM && st != CBX_EUNSUPPORTED) return opt_check(run, st);
-    if (st)
-        fprintf(stderr, "%s\n", run->err->message);
-    else
-        fprintf(stderr, "%s: the range, the axioms and the invariances hold for %d random operands\n", m->name, DRAWS);
-    return st == CBX_EDOM ? EXIT_CHECK : EXIT_PASS;
-}
-
 static int run_describe(const opt_run *run)
 {
+    enum { DRAWS = 20 };
     const describe_args *a = run->args;
     const cbx_metric_function *m;
 
@@ -263,7 +238,15 @@ static int run_describe(const opt_run *run)
     } else {
         print_metric(m);
     }
-    return a->check ? check_metric(run, m) : EXIT_PASS;
+    if (!a->check) return EXIT_PASS;
+    /* Tries what the row declares; a property that cannot be tried is no failure. */
+    const cbx_status st = cbx_metric_check_properties(run->ctx, m, NULL, DRAWS, 0, run->err);
+    if (st && st != CBX_EDOM && st != CBX_EUNSUPPORTED) return opt_check(run, st);
+    if (st)
+        fprintf(stderr, "%s\n", run->err->message);
+    else
+        fprintf(stderr, "%s: the range, the axioms and the invariances hold for %d random operands\n", m->name, DRAWS);
+    return st == CBX_EDOM ? EXIT_CHECK : EXIT_PASS;
 }
 
 const opt_command metrics_describe_command = {

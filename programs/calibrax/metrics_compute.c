@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/io/csv.h"
+#include "calibrax/base/list.h"
 #include "calibrax/metrics/bootstrap.h"
 #include "calibrax/metrics/compose.h"
 #include "programs/calibrax/calibrax.h"
@@ -55,8 +56,6 @@ typedef struct inputs {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS], *mask, *weights;
 } inputs;
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
 /* None of words is class 1, which is all that some metrics count. */
 static int check_class_1(const opt_run *run, const cbx_metric_collection *c, const char *file, size_t n,
                          const char *const *words)
@@ -90,10 +89,9 @@ static int number_words(const opt_run *run, const cbx_metric_collection *c, cons
             opt_check(run, cbx_words_load(run->ctx, x->files[i], run->arena, &words[i], &n[i], run->err)))
             return EXIT_ERROR;
     all = cbx_arena_calloc(run->arena, total, sizeof *all);
-    if (!all) return opt_check(run, cbx_fail_nomem(run->err, "labels"));
     for (size_t i = 0, at = 0; i < x->nin; at += n[i++])
         if (n[i]) memcpy(all + at, words[i], n[i] * sizeof *all);
-    qsort(all, total, sizeof *all, by_text);
+    qsort(all, total, sizeof *all, cbx_compare_texts);
     for (size_t k = 0; k < total; k++)
         if (k == 0 || strcmp(all[k], all[different - 1]) != 0) all[different++] = all[k];
     if (check_class_1(run, c, file, different, all)) return EXIT_ERROR;
@@ -104,23 +102,11 @@ static int number_words(const opt_run *run, const cbx_metric_collection *c, cons
         x->in[i] = NULL;
         if (opt_check(run, cbx_array_create(run->ctx, &d, &x->in[i], run->err))) return EXIT_ERROR;
         for (size_t k = 0; k < n[i]; k++) {
-            const char **place = bsearch(&words[i][k], all, different, sizeof *all, by_text);
+            const char **place = bsearch(&words[i][k], all, different, sizeof *all, cbx_compare_texts);
             ((int64_t *)cbx_array_data_mut(x->in[i]))[k] = place - all;
         }
     }
     return EXIT_PASS;
-}
-
-/* Whether operand i of all metrics is labels. */
-static bool takes_labels(const cbx_metric_collection *c, size_t i)
-{
-    bool labels = true;
-
-    for (size_t k = 0; k < cbx_metric_collection_count(c); k++) {
-        const cbx_metric_function *m = cbx_metric_collection_at(c, k)->metric;
-        labels &= i < cbx_metric_operands(m) && m->operands[i].kind == CBX_OPERAND_LABELS;
-    }
-    return labels;
 }
 
 /* Labels are words where one column of them is: then all labels are read as text. */
@@ -135,7 +121,11 @@ static int load(const opt_run *run, const cbx_metric_collection *c, const char *
         return opt_fail(run, "metrics take at most %d operands, got %zu files", CBX_METRIC_MAX_OPERANDS, n);
     for (size_t i = 0; i < n; i++) {
         const cbx_status st = cbx_array_load(run->ctx, files[i], &out->in[i], run->err);
-        labels[i] = takes_labels(c, i);
+        labels[i] = true; /* if operand i of all metrics is */
+        for (size_t k = 0; k < cbx_metric_collection_count(c); k++) {
+            const cbx_metric_function *m = cbx_metric_collection_at(c, k)->metric;
+            labels[i] &= i < cbx_metric_operands(m) && m->operands[i].kind == CBX_OPERAND_LABELS;
+        }
         if (st && !(labels[i] && st == CBX_EFORMAT)) return opt_check(run, st);
         if (st && !words) words = files[i];
     }
@@ -368,14 +358,6 @@ static int named_metrics(const opt_run *run, const opt_list *names, cbx_metric_c
     return EXIT_PASS;
 }
 
-static int read_suite(const opt_run *run, const char *path, cbx_metric_collection **out)
-{
-    SCOPED(cbx_json) *o = NULL;
-    int status = opt_check(run, cbx_json_read(run->ctx, path, &o, run->err));
-
-    return status ? status : opt_check(run, cbx_metric_collection_read(run->ctx, o, path, out, run->err));
-}
-
 static bool has_empty_name(const char *list)
 {
     const char *end = list + strcspn(list, ",");
@@ -390,6 +372,7 @@ static int run_compute(const opt_run *run)
     const size_t first = a->suite ? 0 : 1;
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     cbx_metric_collection *c = NULL;
+    SCOPED(cbx_json) *suite = NULL;
     opt_list names = { 0 };
     inputs x = { 0 };
     int status;
@@ -402,8 +385,12 @@ static int run_compute(const opt_run *run)
         return opt_fail(run, "metrics compute '%s': a name of the list is empty", run->words->items[0]);
     if (!a->suite) opt_split(run->arena, run->words->items[0], &names);
     if (a->suite)
-        status = read_suite(run, a->suite, &c);
-    else if (!(status = opt_check(run, cbx_metric_collection_create(run->ctx, &c, run->err))))
+        status = opt_check(run, cbx_json_read(run->ctx, a->suite, &suite, run->err));
+    else
+        status = opt_check(run, cbx_metric_collection_create(run->ctx, &c, run->err));
+    if (!status && a->suite)
+        status = opt_check(run, cbx_metric_collection_read(run->ctx, suite, a->suite, &c, run->err));
+    else if (!status)
         status = named_metrics(run, &names, c, parameters);
     if (!status) status = load(run, c, (const char *const *)run->words->items + first, run->words->count - first, &x);
     if (!status && !a->suite && names.count == 1) {

@@ -347,30 +347,19 @@ static void print_metric(const opt_run *run, const cbx_run *r, const cbx_named_m
     putchar('\n');
 }
 
-/* Launches of the i-th point that did not fail. */
-static size_t launches_of(const cbx_run *r, size_t i)
-{
-    const cbx_json *list = cbx_json_get(cbx_run_metadata(r), "benchmarks");
-    size_t good = 0;
-
-    for (size_t k = 0; k < cbx_json_length(list); k++) {
-        size_t n = (size_t)cbx_json_get_int(cbx_json_at(list, k), "launches", 0);
-        if (n && good++ == i) return n;
-    }
-    return 0;
-}
-
 /* A block a point, a line a metric and a target. */
 static void print_run(const opt_run *run, const cbx_benchmark_report *r)
 {
     const cbx_run *made = cbx_benchmark_report_run(r);
-    size_t ntargets;
+    const cbx_json *list = made ? cbx_json_get(cbx_run_metadata(made), "benchmarks") : NULL;
+    size_t ntargets, at = 0;
     const cbx_target_check *t = cbx_benchmark_report_targets(r, &ntargets);
     char text[CBX_ERR_MESSAGE_SIZE];
 
     for (size_t i = 0; made && i < cbx_run_npoints(made); i++) {
         const cbx_point *p = cbx_run_point(made, i);
-        size_t n = launches_of(made, i);
+        size_t n = 0; /* launches that did not fail: without one a benchmark has no point */
+        while (!n && at < cbx_json_length(list)) n = (size_t)cbx_json_get_int(cbx_json_at(list, at++), "launches", 0);
         print_painted(PAINT_STRONG, "%s%s", i ? "\n" : "", plain_text(run->arena, p->name));
         printf("%s%s%s: %zu launch%s\n", *p->scenario ? " (" : "", plain_text(run->arena, p->scenario),
                *p->scenario ? ")" : "", n, n == 1 ? "" : "es");

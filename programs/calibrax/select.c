@@ -59,23 +59,18 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
     return EXIT_PASS;
 }
 
-static bool is_newest(cbx_store *store, const char *id)
-{
-    const cbx_store_query query = { .limit = 1 };
-    CLEARED(cbx_store_list) list = { 0 };
-
-    return !cbx_store_query_runs(store, &query, &list, NULL) && list.count && !strcmp(list.entries[0].id, id);
-}
-
 cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run **out, cbx_err *err)
 {
     static const char prefix[] = "baseline:";
+    const cbx_store_query newest = { .limit = 1 };
+    CLEARED(cbx_store_list) list = { 0 };
 
     if (strncmp(which, prefix, sizeof(prefix) - 1) == 0)
         return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
     cbx_status st = bare ? cbx_store_load_bare(store, which, out, err) : cbx_store_load(store, which, out, err);
-    if (st || strcmp(which, "latest") != 0 || strcmp(cbx_run_id(*out), which) != 0 || is_newest(store, which))
-        return st;
+    if (st || strcmp(which, "latest") != 0 || strcmp(cbx_run_id(*out), which) != 0) return st;
+    if (!cbx_store_query_runs(store, &newest, &list, NULL) && list.count && !strcmp(list.entries[0].id, which))
+        return CBX_OK;
     cbx_run_free(*out);
     *out = NULL;
     return cbx_fail(err, CBX_EINVAL, "a run that is not the newest has the id 'latest': name the newest run by its id");
@@ -244,25 +239,21 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
     return read_time(run, "until", a->until, &out->until_us);
 }
 
-/* Of the values of a series two by two; UNKNOWN: none of several names its machine. */
-static cbx_same_machine machines_of(const cbx_trend_series *s)
+int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
+                          cbx_same_machine *noted)
 {
-    size_t known = 0;
+    size_t known = 0, other = 0;
 
     for (size_t i = 0; i < s->npoints; i++) {
         const char *first = s->points[0].machine, *machine = s->points[i].machine;
         known += cbx_machine_compare(machine, machine) == CBX_MACHINE_SAME;
-        if (cbx_machine_compare(first, machine) == CBX_MACHINE_OTHER) return CBX_MACHINE_OTHER;
+        other += cbx_machine_compare(first, machine) == CBX_MACHINE_OTHER;
     }
-    if (known == s->npoints || s->npoints == 1) return CBX_MACHINE_SAME;
-    return known ? CBX_MACHINE_OTHER : CBX_MACHINE_UNKNOWN;
-}
-
-int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
-                          cbx_same_machine *noted)
-{
-    cbx_same_machine m = machines_of(s);
-
+    /* UNKNOWN: none of several names its machine */
+    const cbx_same_machine m = other                                    ? CBX_MACHINE_OTHER
+                               : known == s->npoints || s->npoints == 1 ? CBX_MACHINE_SAME
+                               : known                                  ? CBX_MACHINE_OTHER
+                                                                        : CBX_MACHINE_UNKNOWN;
     if (m == CBX_MACHINE_OTHER && !allowed)
         return opt_fail(run,
                         "'%s' has values of different machines: choose one with --machine, or accept them with "
@@ -360,11 +351,8 @@ cbx_json *tags_json(const cbx_tag *tags, size_t n)
 
 cbx_json *metric_json(const cbx_metric *m)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_object(J_NUMBER("value", m->value), J_KNOWN("lower", m->lower), J_KNOWN("upper", m->upper));
 
-    cbx_json_set_double(o, "value", m->value);
-    if (!isnan(m->lower)) cbx_json_set_double(o, "lower", m->lower);
-    if (!isnan(m->upper)) cbx_json_set_double(o, "upper", m->upper);
     if (m->samples) cbx_json_set_doubles(o, "samples", m->samples, m->nsamples);
     return o;
 }

@@ -35,36 +35,17 @@ static const opt_spec serve_options[] = {
     OPT_SWITCH("json", 0, select.json, "print the address as one JSON document"),
 };
 
-static int print_address(const opt_run *run, const cbx_site_server *server)
-{
-    const serve_args *a = run->args;
-    const unsigned port = cbx_site_server_port(server);
-    int status = EXIT_PASS;
-
-    if (a->select.json) {
-        cbx_json *o = cbx_json_document("calibrax-serve",
-                                        J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)),
-                                        J_INT("port", port));
-        status = print_json(run, o);
-    } else
-        printf("http://127.0.0.1:%u/\n", port);
-    fflush(stdout);
-    if (!a->select.json) fprintf(stderr, "calibrax serve: Ctrl-C ends it\n");
-    return status;
-}
-
 /* In a session of its own, so that Ctrl-C does not end the browser; what it prints is not ours. */
-static void open_browser(const opt_run *run, const cbx_site_server *server)
+static void open_browser(char *address)
 {
-    char *const argv[] = { "xdg-open",
-                           cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", cbx_site_server_port(server)), NULL };
+    char *const argv[] = { "xdg-open", address, NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     pid_t pid;
 
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
-    bool started = argv[1] && !posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0) &&
+    bool started = !posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0) &&
                    !posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO) &&
                    !posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID) &&
                    !posix_spawnp(&pid, argv[0], &files, &attributes, argv, environ);
@@ -81,20 +62,26 @@ static int serve(const opt_run *run, cbx_site *site)
     const cbx_stop_flag *stop = stop_catch();
     cbx_site_server *server = NULL;
     cbx_site_served served;
-    cbx_status st = cbx_site_server_open(run->ctx, site, (unsigned)a->port, &server, run->err);
-    int status = st ? opt_check(run, st) : print_address(run, server);
 
+    if (opt_check(run, cbx_site_server_open(run->ctx, site, (unsigned)a->port, &server, run->err))) return EXIT_ERROR;
+    const unsigned port = cbx_site_server_port(server);
+    char *address = cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port);
+    int status = EXIT_PASS;
+    if (a->select.json)
+        status = print_json(run, cbx_json_document("calibrax-serve", J_TEXT("url", address), J_INT("port", port)));
+    else
+        puts(address);
+    fflush(stdout);
+    if (!a->select.json) fprintf(stderr, "calibrax serve: Ctrl-C ends it\n");
     if (!status && a->open) {
         signal(SIGCHLD, SIG_IGN); /* xdg-open is not waited for */
-        open_browser(run, server);
+        open_browser(address);
     }
     while (!status && !*stop) status = opt_check(run, cbx_site_server_run(server, WAIT_MS, run->err));
-    if (server) {
-        cbx_site_server_count(server, &served);
-        if (*stop)
-            fprintf(stderr, "calibrax serve: ended after %zu page%s, %zu unchanged, %zu refused\n", served.pages,
-                    served.pages == 1 ? "" : "s", served.unchanged, served.refused);
-    }
+    cbx_site_server_count(server, &served);
+    if (*stop)
+        fprintf(stderr, "calibrax serve: ended after %zu page%s, %zu unchanged, %zu refused\n", served.pages,
+                served.pages == 1 ? "" : "s", served.unchanged, served.refused);
     cbx_site_server_close(server);
     return status;
 }

@@ -137,21 +137,6 @@ static void print_list(const opt_run *run, const cbx_store_list *list)
     }
 }
 
-static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_run *r, size_t *found)
-{
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        const cbx_point *p = cbx_run_point(r, i);
-        if (!select_point(q, p)) continue;
-        if (print_json_line(run, cbx_json_document("calibrax-point", J_JSON("run", run_head(r)),
-                                                   J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
-                                                   J_JSON("tags", tags_json(p->tags, p->ntags)),
-                                                   J_JSON("metrics", metrics_json(p)))))
-            return EXIT_ERROR;
-        ++*found;
-    }
-    return EXIT_PASS;
-}
-
 static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query *q)
 {
     const show_args *a = run->args;
@@ -164,7 +149,15 @@ static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query
     for (size_t i = 0; a->points && !status && i < list.count; i++) {
         SCOPED(cbx_run) *r = NULL;
         status = select_run(run, store, list.entries[i].id, &r);
-        if (!status) status = print_points(run, q, r, &found);
+        for (size_t k = 0; !status && k < cbx_run_npoints(r); k++) {
+            const cbx_point *p = cbx_run_point(r, k);
+            if (!select_point(q, p)) continue;
+            status = print_json_line(run, cbx_json_document("calibrax-point", J_JSON("run", run_head(r)),
+                                                            J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
+                                                            J_JSON("tags", tags_json(p->tags, p->ntags)),
+                                                            J_JSON("metrics", metrics_json(p))));
+            found += !status;
+        }
     }
     if (a->list && a->select.json)
         status = print_list_json(run, &list);

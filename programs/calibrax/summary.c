@@ -67,7 +67,6 @@ static line *make_lines(const opt_run *run, const cbx_run *r)
     size_t n = cbx_run_npoints(r), end;
     line *lines = cbx_arena_calloc(run->arena, n, sizeof *lines);
 
-    if (!lines) return NULL;
     for (size_t i = 0; i < n; i++) lines[i] = (line){ cbx_run_point(r, i), i, i, false };
     qsort(lines, n, sizeof *lines, by_label);
     for (size_t i = 1; i < n; i++) {
@@ -107,51 +106,38 @@ static void print_line(const opt_run *run, const cbx_run *r, const line *l)
     putchar('\n');
 }
 
-static int print_json_summary(const opt_run *run, const cbx_run *r)
-{
-    json_stream out;
-
-    json_stream_begin(&out, cbx_json_document("calibrax-summary", J_JSON("run", run_head(r))), "points");
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        const cbx_point *p = cbx_run_point(r, i);
-        cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
-        for (size_t k = 0; k < p->nmetrics; k++)
-            cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
-        cbx_json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
-                     J_JSON("tags", tags_json(p->tags, p->ntags)), J_JSON("metrics", values));
-        json_stream_add(&out, item);
-    }
-    return json_stream_end(&out, run, NULL);
-}
-
-static void print_summary(const opt_run *run, const cbx_run *r)
-{
-    const line *lines = make_lines(run, r);
-
-    print_run_head(run, r);
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        if (lines[i].first == lines[i].at) {
-            print_painted(PAINT_FAINT, "\nScenario: ");
-            printf("%s\n", plain_text(run->arena, lines[i].point->scenario));
-        }
-        print_line(run, r, &lines[i]);
-    }
-}
-
 static int run_summary(const opt_run *run)
 {
     const summary_args *a = run->args;
     const char *name = select_name(run, a->run);
     SCOPED(cbx_store) *store = NULL;
     SCOPED(cbx_run) *r = NULL;
+    json_stream out;
 
     if (!name || select_open(run, &a->select, false, &store)) return EXIT_ERROR;
-    int status = select_defined_run(run, store, name, true, a->select.json, &r);
-    if (!status && a->select.json)
-        status = print_json_summary(run, r);
-    else if (!status)
-        print_summary(run, r);
-    return status;
+    if (select_defined_run(run, store, name, true, a->select.json, &r)) return EXIT_ERROR;
+    if (!a->select.json) {
+        const line *lines = make_lines(run, r);
+        print_run_head(run, r);
+        for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+            if (lines[i].first == lines[i].at) {
+                print_painted(PAINT_FAINT, "\nScenario: ");
+                printf("%s\n", plain_text(run->arena, lines[i].point->scenario));
+            }
+            print_line(run, r, &lines[i]);
+        }
+        return EXIT_PASS;
+    }
+    json_stream_begin(&out, cbx_json_document("calibrax-summary", J_JSON("run", run_head(r))), "points");
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        cbx_json *values = cbx_json_new_object();
+        for (size_t k = 0; k < p->nmetrics; k++)
+            cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
+        json_stream_add(&out, cbx_json_object(J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
+                                              J_JSON("tags", tags_json(p->tags, p->ntags)), J_JSON("metrics", values)));
+    }
+    return json_stream_end(&out, run, NULL);
 }
 
 const opt_command summary_command = {
