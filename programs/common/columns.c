@@ -67,17 +67,6 @@ static size_t width_of(const char *s)
     return n;
 }
 
-static size_t column_width(const columns *c, size_t k)
-{
-    size_t widest = width_of(c->heads[k]);
-
-    for (size_t i = k; i < c->cells.n; i += c->n) {
-        size_t w = width_of(c->cells.items[i].text);
-        if (w > widest) widest = w;
-    }
-    return widest;
-}
-
 static void put_spaces(size_t n)
 {
     static const char spaces[] = "                                ";
@@ -103,7 +92,11 @@ static void print_cell(const columns *c, size_t k, const char *text, paint how)
 
 void columns_print(const columns *c, const char *indent)
 {
-    for (size_t k = 0; k < c->n; k++) c->widths[k] = column_width(c, k);
+    for (size_t k = 0; k < c->n; k++) c->widths[k] = width_of(c->heads[k]);
+    for (size_t i = 0; i < c->cells.n; i++) {
+        const size_t w = width_of(c->cells.items[i].text);
+        if (w > c->widths[i % c->n]) c->widths[i % c->n] = w;
+    }
     fputs(indent, stdout);
     for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->heads[k], PAINT_FAINT);
     for (size_t i = 0; i < c->cells.n; i++) {

@@ -102,10 +102,9 @@ void opt_print_help(const opt_program *program, const opt_command *command, bool
     print_wrapped(out, command->description, 0, 0);
     if (!command->name[0]) {
         fprintf(out, "\nCommands:\n");
-        for (size_t i = 0; i < program->ncommands; i++) {
+        for (size_t i = 0; i < program->ncommands; i++)
             if (program->commands[i].name[0])
                 fprintf(out, "  %-14s %s\n", program->commands[i].name, program->commands[i].summary);
-        }
         fprintf(out, "  %-14s %s\n", "help", "show the help of a command: 'help COMMAND'");
     }
     if (!command->noptions || command->options[0].kind != OPT_GROUP) fprintf(out, "\nOptions:\n");
@@ -187,27 +186,12 @@ static void man_notes(FILE *out, const char *heading, const opt_note *notes)
     }
 }
 
-static void man_command(const opt_program *program, const opt_command *c, FILE *out)
-{
-    fprintf(out, ".SS \"%s%s%s\"\n", program->name, c->name[0] ? " " : "", c->name);
-    put_roff(out, c->description);
-    fputc('\n', out);
-    for (size_t i = 0; i < c->noptions; i++)
-        if (c->options[i].help || c->options[i].kind == OPT_GROUP) man_option(&c->options[i], out);
-}
-
 void opt_print_man(const opt_program *program, FILE *out)
 {
-    char upper[64];
-    size_t n = 0;
-
-    for (; program->name[n] && n + 1 < sizeof(upper); n++) {
-        char c = program->name[n];
-        upper[n] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-    }
-    upper[n] = 0;
-    fprintf(out, ".TH %s 1 \"\" \"calibrax %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", upper,
-            cbx_version(), program->name, program->summary);
+    fputs(".TH ", out);
+    for (const char *c = program->name; *c; c++) fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
+    fprintf(out, " 1 \"\" \"calibrax %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", cbx_version(),
+            program->name, program->summary);
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         fprintf(out, "%s\\fB%s%s%s\\fR ", i ? ".br\n" : "", program->name, c->name[0] ? " " : "", c->name);
@@ -215,7 +199,14 @@ void opt_print_man(const opt_program *program, FILE *out)
         fputc('\n', out);
     }
     put_heading(out, ".SH", "COMMANDS AND OPTIONS");
-    for (size_t i = 0; i < program->ncommands; i++) man_command(program, &program->commands[i], out);
+    for (size_t i = 0; i < program->ncommands; i++) {
+        const opt_command *c = &program->commands[i];
+        fprintf(out, ".SS \"%s%s%s\"\n", program->name, c->name[0] ? " " : "", c->name);
+        put_roff(out, c->description);
+        fputc('\n', out);
+        for (size_t k = 0; k < c->noptions; k++)
+            if (c->options[k].help || c->options[k].kind == OPT_GROUP) man_option(&c->options[k], out);
+    }
     man_notes(out, "EXIT STATUS", opt_exits);
     man_notes(out, "ENVIRONMENT", program->environment);
     man_notes(out, "EXAMPLES", program->examples);

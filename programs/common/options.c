@@ -196,29 +196,15 @@ static bool byte_count(const char *text, uint64_t *out)
     return true;
 }
 
-/* Place of a word in a list that blanks separate; -1: none. */
-static int place_of(const char *words, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (int i = 0; *words; i++, words += strspn(words, " ")) {
-        size_t n = strcspn(words, " ");
-        if (n == len && !strncmp(words, word, n)) return i;
-        words += n;
-    }
-    return -1;
-}
-
-/* "a, b or c" of "a b c". */
-static const char *alternatives(cbx_arena *arena, const char *words)
+/* The place of a word in a list that blanks separate.  NULL: it is there; else "a, b or c" of "a b c". */
+static const char *choose(const char *words, const char *word, int *place, cbx_arena *arena)
 {
     const char *text = "";
 
-    while (*words) {
-        size_t n = strcspn(words, " ");
-        bool last = !words[n];
-        text = cbx_arena_printf(arena, "%s%s%.*s", text, !*text ? "" : last ? " or " : ", ", (int)n, words);
-        words += n + strspn(words + n, " ");
+    for (size_t n, len = strlen(word); *words; ++*place, words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (n == len && !strncmp(words, word, n)) return NULL;
+        text = cbx_arena_printf(arena, "%s%s%.*s", text, !*text ? "" : !words[n] ? " or " : ", ", (int)n, words);
     }
     return text;
 }
@@ -238,9 +224,7 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
     case OPT_EACH:
     case OPT_TUPLE:
     case OPT_WORDS: opt_append(arena, text, member); return NULL;
-    case OPT_CHOICE:
-        *(int *)member = place_of(s->values, text);
-        return *(int *)member < 0 ? alternatives(arena, s->values) : NULL;
+    case OPT_CHOICE: *(int *)member = 0; return choose(s->values, text, member, arena);
     case OPT_COUNT:
     case OPT_POSITIVE:
         if (!integer(text, s->kind == OPT_POSITIVE, INT64_MAX, &n))

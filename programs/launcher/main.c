@@ -79,9 +79,8 @@ static int give_up(const options *o, const char *cause, int status, const char *
     char line[1024], clean[400];
     size_t n = 0;
     const char *slash = strrchr(subject, '/');
-    for (const char *s = slash ? slash + 1 : subject; *s && n + 1 < sizeof clean; s++) {
+    for (const char *s = slash ? slash + 1 : subject; *s && n + 1 < sizeof clean; s++)
         clean[n++] = *s == '"' || *s == '\\' || (unsigned char)*s < 0x20 ? '?' : *s;
-    }
     clean[n] = '\0';
     fprintf(stderr, "nperf-launch: %s '%s': %s\n", what, clean, strerror(errno));
     snprintf(line, sizeof line, "%s '%s': %s", what, clean, strerror(errno));
@@ -101,33 +100,11 @@ static int usage(const options *o, const char *what)
     return EXIT_SETUP;
 }
 
-static int other_version(const options *o)
-{
-    char what[200];
-    snprintf(what, sizeof what,
-             "nperf-launch has interface %d and was asked for %ld: it and the program that starts it are of "
-             "different versions;"
-             " build or install both again, or unset NPERF_LAUNCH",
-             LAUNCH_ABI, o->abi);
-    return usage(o, what);
-}
-
-/* --read, --write, --device, --list.  @return false: none of them */
-static bool parse_grant(options *o, const char *name, const char *path)
-{
-    static const char *const names[] = {
-        [SANDBOX_READ] = "--read", [SANDBOX_WRITE] = "--write", [SANDBOX_DEVICE] = "--device", [SANDBOX_LIST] = "--list"
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        o->grants[o->ngrants++] = (sandbox_grant){ (sandbox_right)i, path };
-        return true;
-    }
-    return false;
-}
-
 static bool parse_one(options *o, const char *name, const char *value)
 {
+    static const char *const rights[] = {
+        [SANDBOX_READ] = "--read", [SANDBOX_WRITE] = "--write", [SANDBOX_DEVICE] = "--device", [SANDBOX_LIST] = "--list"
+    };
     const struct {
         const char *name;
         long *number;
@@ -140,7 +117,11 @@ static bool parse_one(options *o, const char *name, const char *value)
         o->cores = value;
         return true;
     }
-    if (parse_grant(o, name, value)) return true;
+    for (size_t i = 0; i < sizeof rights / sizeof rights[0]; i++) {
+        if (strcmp(name, rights[i]) != 0) continue;
+        o->grants[o->ngrants++] = (sandbox_grant){ (sandbox_right)i, value };
+        return true;
+    }
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
         if (strcmp(name, numbers[k].name) != 0) continue;
         *numbers[k].number = strtol(value, &end, 10);
@@ -151,6 +132,7 @@ static bool parse_one(options *o, const char *name, const char *value)
 
 static int parse_options(int argc, char **argv, options *o)
 {
+    char what[200];
     bool good = true;
     int i = 1;
 
@@ -158,7 +140,13 @@ static int parse_options(int argc, char **argv, options *o)
     if (!o->grants) return usage(o, "out of memory");
     for (; i < argc && strcmp(argv[i], "--") != 0; i += 2)
         good = i + 1 < argc && parse_one(o, argv[i], argv[i + 1]) && good;
-    if (o->abi != LAUNCH_ABI) return other_version(o); /* what is not understood comes of that */
+    if (o->abi != LAUNCH_ABI) { /* what is not understood comes of that */
+        snprintf(what, sizeof what,
+                 "nperf-launch has interface %d and was asked for %ld: it and the program that starts it are of "
+                 "different versions; build or install both again, or unset NPERF_LAUNCH",
+                 LAUNCH_ABI, o->abi);
+        return usage(o, what);
+    }
     if (!good) return usage(o, "unknown option, or a number that cannot be read");
     if (i + 1 >= argc) return usage(o, "no program given");
     if (o->env_pad > MAX_PAD || o->stack_pad > MAX_PAD) return usage(o, "a pad is at most 64 KiB");
@@ -205,23 +193,12 @@ static int add_pad(const char *name, long bytes)
     return setenv(name, value, 1);
 }
 
-static int say_launched(const options *o, const sandbox_facts *f)
-{
-    static const char *const words[] = { "false", "true" };
-    char line[400];
-    int len = snprintf(
-        line, sizeof line,
-        "{\"op\":\"launched\",\"abi\":%d,\"sandbox\":{\"syscalls\":%s,\"files\":%s,\"network\":%s,\"signals\":%s,"
-        "\"tracing\":%s,\"privileges\":%s,\"landlock\":%d}}\n",
-        LAUNCH_ABI, words[f->syscalls], words[f->files], words[f->network], words[f->signals], words[f->tracing],
-        words[f->privileges], f->landlock);
-    return write((int)o->fd, line, (size_t)len) == len ? 0 : EXIT_SETUP;
-}
-
 /* Reports what is in force to the parent before anything of the worker runs. */
 static int confine(const options *o)
 {
+    static const char *const words[] = { "false", "true" };
     sandbox_facts f = { .landlock = 0 };
+    char line[400];
 
     if (o->sandbox) sandbox_enter(o->grants, o->ngrants, &f);
     bool whole = f.syscalls && f.files && f.network && f.signals && f.tracing && f.privileges;
@@ -229,7 +206,14 @@ static int confine(const options *o)
         tell(o, "machine", "the sandbox is not completely available on this machine, and nothing less was asked for");
         return EXIT_SETUP;
     }
-    return o->fd >= 0 ? say_launched(o, &f) : 0;
+    if (o->fd < 0) return 0;
+    int len = snprintf(
+        line, sizeof line,
+        "{\"op\":\"launched\",\"abi\":%d,\"sandbox\":{\"syscalls\":%s,\"files\":%s,\"network\":%s,\"signals\":%s,"
+        "\"tracing\":%s,\"privileges\":%s,\"landlock\":%d}}\n",
+        LAUNCH_ABI, words[f.syscalls], words[f.files], words[f.network], words[f.signals], words[f.tracing],
+        words[f.privileges], f.landlock);
+    return write((int)o->fd, line, (size_t)len) == len ? 0 : EXIT_SETUP;
 }
 
 static int set_up(const options *o)
@@ -242,18 +226,10 @@ static int set_up(const options *o)
     if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
     if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
     if (o->cores && pin(o->cores) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot pin to cores", o->cores);
-    if (add_pad("NPERF_ENV_PAD", o->env_pad) != 0 || add_pad("NPERF_STACK_PAD", o->stack_pad) != 0) {
+    if (add_pad("NPERF_ENV_PAD", o->env_pad) != 0 || add_pad("NPERF_STACK_PAD", o->stack_pad) != 0)
         return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");
-    }
     close_others(o->fd, o->measure, o->keep);
     return confine(o);
-}
-
-static int exec_program(const options *o)
-{
-    execvp(o->program[0], o->program);
-    int status = errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC;
-    return give_up(o, "worker_missing", status, "cannot run", o->program[0]);
 }
 
 static unsigned long long now_ns(void)
@@ -295,9 +271,8 @@ static int measure(const options *o)
     }
     measured = child;
     if (child < 0) return give_up(o, "machine", EXIT_SETUP, "cannot start", o->program[0]);
-    while (wait4(child, &status, 0, &used) < 0) {
+    while (wait4(child, &status, 0, &used) < 0)
         if (errno != EINTR) return give_up(o, "machine", EXIT_SETUP, "cannot wait for", o->program[0]);
-    }
     wall = now_ns() - start;
     int len = snprintf(line, sizeof line, "%llu %llu %llu %ld %d %d\n", wall, microseconds(used.ru_utime),
                        microseconds(used.ru_stime), used.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -312,5 +287,8 @@ int main(int argc, char **argv)
 
     if (status == 0) status = set_up(&o);
     if (status != 0) return status;
-    return o.measure >= 0 ? measure(&o) : exec_program(&o);
+    if (o.measure >= 0) return measure(&o);
+    execvp(o.program[0], o.program);
+    status = errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC;
+    return give_up(&o, "worker_missing", status, "cannot run", o.program[0]);
 }
