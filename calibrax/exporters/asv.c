@@ -257,22 +257,6 @@ static bool file_run(site *s, const cbx_run *run, size_t number)
     return !branch || cbx_names_add(&s->branches, branch) != CBX_NO_NAME;
 }
 
-/* Runs by commit, each commit's in their order. */
-static void order_runs(site *s)
-{
-    size_t before = 0;
-
-    for (size_t i = 0; i < s->commits.n; i++) {
-        s->commits.items[i].first = before;
-        before += s->commits.items[i].nruns;
-        s->commits.items[i].nruns = 0;
-    }
-    for (size_t i = 0; i < s->runs->count; i++) {
-        commit *c = &s->commits.items[s->commit_of[i]];
-        s->order[c->first + c->nruns++] = (uint32_t)i;
-    }
-}
-
 /* --- all runs --- */
 
 /* A unit that changes between runs would join what cannot be joined. */
@@ -292,37 +276,39 @@ static cbx_status take_value(site *s, const cbx_run *run, const cbx_point *p, co
     return see_tags(s, b, p) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
-static cbx_status take_run(site *s, const cbx_run *run, size_t number, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    if (!cbx_run_commit(run) || !*cbx_run_commit(run))
-        return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv stores results by commit", cbx_run_id(run));
-    if (!file_run(s, run, number)) return cbx_fail_nomem(err, NULL);
-    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
-        const cbx_point *p = cbx_run_point(run, i);
-        for (size_t k = 0; !st && k < p->nmetrics; k++)
-            if (cbx__export_wants(s->job, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
-    }
-    return st;
-}
-
 static cbx_status read_all(site *s, cbx_err *err)
 {
+    size_t before = 0;
     cbx_status st = CBX_OK;
 
     if (!cbx_arena_arrays(&s->arena, CBX_ARRAY(s->commit_of, s->runs->count), CBX_ARRAY(s->order, s->runs->count)))
         return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < s->runs->count; i++) {
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = s->runs->load(s->runs->user, i, &run, err);
-        if (!st) st = take_run(s, run, i, err);
-        cbx_run_free(run);
+        if (!st && (!cbx_run_commit(run) || !*cbx_run_commit(run)))
+            st = cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv stores results by commit", cbx_run_id(run));
+        if (!st && !file_run(s, run, i)) st = cbx_fail_nomem(err, NULL);
+        for (size_t j = 0; !st && j < cbx_run_npoints(run); j++) {
+            const cbx_point *p = cbx_run_point(run, j);
+            for (size_t k = 0; !st && k < p->nmetrics; k++)
+                if (cbx__export_wants(s->job, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
+        }
         cbx_arena_clear(s->job->arena);
     }
     for (size_t i = 0; !st && i < s->list.n; i++) st = choose_parameters(s, &s->list.items[i], err);
-    if (!st) order_runs(s);
-    return st;
+    if (st) return st;
+    /* Runs by commit, each commit's in their order. */
+    for (size_t i = 0; i < s->commits.n; i++) {
+        s->commits.items[i].first = before;
+        before += s->commits.items[i].nruns;
+        s->commits.items[i].nruns = 0;
+    }
+    for (size_t i = 0; i < s->runs->count; i++) {
+        commit *c = &s->commits.items[s->commit_of[i]];
+        s->order[c->first + c->nruns++] = (uint32_t)i;
+    }
+    return CBX_OK;
 }
 
 /* --- what the files share --- */
@@ -554,15 +540,13 @@ static cbx_status put_file(site *s, const commit *c, const cbx_run *first, const
 {
     const char *safe = cbx__export_safe_name(s->job->arena, c->hash), *name;
     int digits = s->alike.items[c->beginning] == 1 ? COMMIT_DIGITS : 1000; /* what begins alike is written whole */
-    cbx_json *names;
     cbx__export_stream out;
-    cbx_status st;
 
     name = safe ? cbx_arena_printf(s->job->arena, "results/%s/%.*s-calibrax.json", folder, digits, safe) : NULL;
     if (!name) return cbx_fail_nomem(err, NULL);
-    names = cbx_json_new_array();
+    cbx_json *names = cbx_json_new_array();
     for (int i = 0; i < NCOLUMNS; i++) cbx_json_push_string(names, columns[i]);
-    st = begin_document(s, name, &out, err);
+    cbx_status st = begin_document(s, name, &out, err);
     cbx_json_writer_add_string(&out.w, "commit_hash", c->hash);
     cbx_json_writer_add_string(&out.w, "env_name", "calibrax");
     cbx__export_stream_add(&out, "date", cbx_json_new_int(cbx_run_timestamp_us(first) / 1000));
@@ -584,7 +568,7 @@ static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
 {
     result *results = cbx_arena_calloc(s->job->arena, s->list.n, sizeof *results);
     const char *folder = cbx__export_safe_name(s->job->arena, c->machine);
-    cbx_run *first = NULL;
+    CBX_OWNED(cbx_run) *first = NULL;
     cbx_status st = results && folder ? CBX_OK : cbx_fail_nomem(err, NULL);
 
     for (size_t i = 0; !st && i < c->nruns; i++) {
@@ -604,7 +588,6 @@ static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
         st = put_document(s, cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder), machine, err);
     }
     if (!st) st = put_file(s, c, first, results, folder, err);
-    cbx_run_free(first);
     cbx_arena_clear(s->job->arena);
     return st;
 }
@@ -629,10 +612,5 @@ static cbx_status asv_runs(cbx_export_job *job, const cbx_export_source *runs, c
     return st;
 }
 
-const cbx_exporter cbx__export_asv = { sizeof(cbx_exporter),
-                                       CBX_EXPORTER_ABI,
-                                       "asv",
-                                       "a folder that 'asv publish' builds a site from",
-                                       NULL,
-                                       NULL,
-                                       asv_runs };
+CBX__EXPORTER(asv, .name = "asv", .summary = "a folder that 'asv publish' builds a site from",
+              .export_together = asv_runs);

@@ -653,10 +653,7 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     return st;
 }
 
-#define FORMAT(symbol, name, summary)                                                                                  \
-    const cbx_exporter cbx__export_##symbol = {                                                                        \
-        sizeof(cbx_exporter), CBX_EXPORTER_ABI, name, summary, put_run, NULL, NULL                                     \
-    }
+#define FORMAT(symbol, format, words) CBX__EXPORTER(symbol, .name = format, .summary = words, .export_run = put_run)
 
 FORMAT(google_benchmark, "google-benchmark", "Google Benchmark, JSON, for compare.py: run-ID-google-benchmark.json");
 FORMAT(hyperfine, "hyperfine", "hyperfine, JSON: run-ID-hyperfine.json");

@@ -245,24 +245,24 @@ static cbx_status check_metrics(cbx_export_job *job, const cbx_export_source *ru
     bool *found = cbx_arena_calloc(job->arena, o->nmetrics, sizeof *found);
     const char *first = NULL;
     size_t n = 0;
-    cbx_status st = found ? CBX_OK : cbx_fail_nomem(err, "an export");
 
-    for (size_t i = 0; !st && n < o->nmetrics && i < runs->count; i++) {
-        cbx_run *run = NULL;
-        st = runs->load(runs->user, i, &run, err);
-        if (st) break;
+    if (!found) return cbx_fail_nomem(err, "an export");
+    for (size_t i = 0; n < o->nmetrics && i < runs->count; i++) {
+        CBX_OWNED(cbx_run) *run = NULL;
+        cbx_status st = runs->load(runs->user, i, &run, err);
+        if (st) return st;
         for (size_t m = 0; m < o->nmetrics; m++)
             for (size_t k = 0; !found[m] && k < cbx_run_npoints(run); k++) {
                 found[m] = cbx_point_metric(cbx_run_point(run, k), o->metrics[m]);
                 n += found[m];
             }
         if (!first) first = cbx_arena_strdup(job->arena, cbx_run_id(run));
-        if (!first) st = cbx_fail_nomem(err, "an export");
-        cbx_run_free(run);
+        if (!first) return cbx_fail_nomem(err, "an export");
     }
-    for (size_t m = 0; !st && m < o->nmetrics; m++)
-        if (!found[m]) st = cbx_fail(err, CBX_ENOENT, "no point of run '%s' has the metric '%s'", first, o->metrics[m]);
-    return st;
+    for (size_t m = 0; m < o->nmetrics; m++)
+        if (!found[m])
+            return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has the metric '%s'", first, o->metrics[m]);
+    return CBX_OK;
 }
 
 cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_source *runs,
@@ -280,10 +280,9 @@ cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_e
     cbx_arena_clear(job.arena);
     if (!st && format->export_together) st = format->export_together(&job, runs, err);
     for (size_t i = 0; !st && !format->export_together && i < runs->count; i++) {
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = runs->load(runs->user, i, &run, err);
         if (!st) st = format->export_run(&job, run, err);
-        cbx_run_free(run);
         cbx_arena_clear(job.arena);
     }
     return cbx__export_end(st, &job, out, err);

@@ -8,6 +8,7 @@
 #include "calibrax/base/file_batch.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/exporters/exporter.h"
 #include "calibrax/plot/plot.h"
 
@@ -68,6 +69,12 @@ bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out);
 /* Writes PREFIX-PART[-KIND].svg; prefix NULL: out of memory. */
 cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
                          cbx_plot_format format, cbx_err *err);
+
+/* An exporter of a format, by its members. */
+#define CBX__EXPORTER(symbol, ...)                                                                                     \
+    const cbx_exporter cbx__export_##symbol = { .struct_size = sizeof(cbx_exporter),                                   \
+                                                .abi = CBX_EXPORTER_ABI,                                               \
+                                                __VA_ARGS__ }
 
 extern const cbx_exporter cbx__export_latex, cbx__export_html, cbx__export_csv, cbx__export_markdown, cbx__export_svg,
     cbx__export_pdf, cbx__export_png, cbx__export_asv, cbx__export_google_benchmark, cbx__export_hyperfine,

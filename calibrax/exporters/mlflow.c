@@ -213,37 +213,28 @@ static cbx_status find_points(mlflow_export *e, cbx__mlflow_remote **used, cbx__
     return st;
 }
 
-/* "SCENARIO/POINT TAG=VALUE ..."; NULL: out of memory. */
-static const char *label_of(mlflow_export *e, const cbx_point *p)
-{
-    const char *name;
-
-    CBX_SCOPED(cbx_text, label, cbx_ctx_allocator(e->job->ctx));
-    cbx_text_printf(&label, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
-    for (size_t k = 0; k < p->ntags; k++) cbx_text_printf(&label, " %s=%s", p->tags[k].key, p->tags[k].value);
-    name = label.status ? NULL : cbx__mlflow_fit(&e->s, cbx_text_str(&label), CBX__MLFLOW_NAME_MAX);
-    if (name) name = cbx_arena_strdup(e->arena, name);
-    return name;
-}
-
 /* The nested run of a point.  Another export may make one, too, and delete this one. */
 static cbx_status put_point(mlflow_export *e, const cbx__mlflow_analysis *a, size_t i, cbx__mlflow_remote *at,
                             cbx_err *err)
 {
     const cbx_point *p = cbx_run_point(e->run, i);
-    const char *number = cbx_arena_printf(e->arena, "%zu", i), *label = label_of(e, p), *filter;
+    const char *number = cbx_arena_printf(e->arena, "%zu", i), *name, *filter;
     cbx__mlflow_remote other = { NULL };
     size_t count;
     cbx_status st = CBX_OK;
 
+    CBX_SCOPED(cbx_text, label, cbx_ctx_allocator(e->job->ctx)); /* "SCENARIO/POINT TAG=VALUE ..." */
+    cbx_text_printf(&label, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
+    for (size_t k = 0; k < p->ntags; k++) cbx_text_printf(&label, " %s=%s", p->tags[k].key, p->tags[k].value);
+    name = label.status ? NULL : cbx__mlflow_fit(&e->s, cbx_text_str(&label), CBX__MLFLOW_NAME_MAX);
     filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s' and tags.`calibrax.point` = '%zu'", e->top.id,
                               i);
-    if (!number || !label || !filter) return cbx_fail_nomem(err, "an export");
+    if (!number || !name || !filter) return cbx_fail_nomem(err, "an export");
     if (!at->id) {
         cbx_json *tags = cbx_json_new_array();
         cbx__mlflow_push_tag(tags, "mlflow.parentRunId", e->top.id);
         cbx__mlflow_push_tag(tags, "calibrax.point", number);
-        st = cbx__mlflow_make(&e->s, label, tags, filter, at, err);
+        st = cbx__mlflow_make(&e->s, name, tags, filter, at, err);
     }
     if (!st) st = log_point(e, a, at->id, i, err);
     if (st == CBX_EPROTO && at->id && !cbx__mlflow_find(&e->s, filter, &other, &count, NULL) && count &&
@@ -612,13 +603,12 @@ static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs
     cbx_status st = open_server(&e, job, err);
 
     for (size_t i = 0; !st && i < runs->count; i++) {
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = runs->load(runs->user, i, &run, err);
         if (st) break;
         begin_run(&e, run);
         st = put_run(&e, err);
         cbx_arena_clear(e.arena);
-        cbx_run_free(run);
     }
     close_server(&e);
     return st;
@@ -641,10 +631,5 @@ static cbx_status mlflow_analysis(cbx_export_job *job, const cbx_run *run, const
     return st;
 }
 
-const cbx_exporter cbx__export_mlflow = { sizeof(cbx_exporter),
-                                          CBX_EXPORTER_ABI,
-                                          "mlflow",
-                                          "runs on an MLflow server, with nested runs, artifacts and analysis",
-                                          NULL,
-                                          mlflow_analysis,
-                                          mlflow_runs };
+CBX__EXPORTER(mlflow, .name = "mlflow", .summary = "runs on an MLflow server, with nested runs, artifacts and analysis",
+              .export_analysis = mlflow_analysis, .export_together = mlflow_runs);

@@ -8,8 +8,11 @@
 
 #include "calibrax/analysis/pareto.h"
 #include "calibrax/analysis/rank_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/together.h"
+
+CBX_FREED_BY(cbx_rank_table, cbx_rank_table_free)
 
 static uint64_t hash_of(const cbx_metric *m)
 {
@@ -59,18 +62,14 @@ static cbx_status rank_points(cbx_export_job *job, const cbx_run *run, cbx_arena
                                     .metrics = job->opts.nmetrics ? job->opts.metrics : NULL,
                                     .nmetrics = job->opts.nmetrics,
                                     .runs_stay = true };
-    cbx_rank_table *t = NULL;
-    cbx_status st = cbx_rank_table_create(job->ctx, &o, &t, err);
+    CBX_OWNED(cbx_rank_table) *t = NULL;
+    cbx_status st = cbx_rank_table_create(job->ctx, &o, &t, err), shown;
 
-    if (!st) {
-        cbx_err none;
-        cbx_status shown = cbx_rank_table_add(t, run, NULL, &none);
-        if (!shown) shown = cbx_rank_table_close(t, &none);
-        if (shown == CBX_ENOMEM) st = cbx_fail_nomem(err, "an export");
-        if (!shown) st = read_ranks(arena, a, t, err);
-    }
-    cbx_rank_table_free(t);
-    return st;
+    if (st) return st;
+    shown = cbx_rank_table_add(t, run, NULL, NULL);
+    if (!shown) shown = cbx_rank_table_close(t, NULL);
+    if (shown) return shown == CBX_ENOMEM ? cbx_fail_nomem(err, "an export") : CBX_OK;
+    return read_ranks(arena, a, t, err);
 }
 
 /* The points that no other beats in both of the first two metrics with a direction. */

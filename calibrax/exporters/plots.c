@@ -224,42 +224,6 @@ static cbx_status draw_auto(cbx_export_job *job, const grid *g, size_t column, c
 
 /* --- boxes and violins of samples --- */
 
-/* Finite samples of the rows that have some, sorted. */
-typedef struct crowd {
-    const char **names;
-    double **x;
-    size_t *n, count;
-    double min, max;
-} crowd;
-
-static cbx_status make_crowd(cbx_export_job *job, const grid *g, size_t column, crowd *c, cbx_err *err)
-{
-    const cbx__table *t = g->table;
-
-    *c = (crowd){ .min = INFINITY, .max = -INFINITY };
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(c->names, t->nrows), CBX_ARRAY(c->x, t->nrows),
-                          CBX_ARRAY(c->n, t->nrows)))
-        return cbx_fail_nomem(err, "a plot");
-    for (size_t row = 0; row < t->nrows; row++) {
-        const cbx_metric *m = metric_at(t, row, column);
-        double *x = cbx_arena_calloc(job->arena, m ? m->nsamples : 0, sizeof *x);
-        size_t n = 0;
-        c->names[c->count] = row_name(job, g, row);
-        if (!x || !c->names[c->count]) return cbx_fail_nomem(err, "a plot");
-        for (size_t i = 0; m && i < m->nsamples; i++)
-            if (isfinite(m->samples[i])) x[n++] = m->samples[i];
-        if (!n) continue;
-        cbx_stat_sort(x, n);
-        c->x[c->count] = x;
-        c->n[c->count++] = n;
-        c->min = fmin(c->min, x[0]);
-        c->max = fmax(c->max, x[n - 1]);
-    }
-    if (c->count) return CBX_OK;
-    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
-                    t->columns[column].name);
-}
-
 static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const double *x, size_t n, cbx_err *err)
 {
     double q1 = cbx_stat_quantile_sorted(x, n, 0.25), q3 = cbx_stat_quantile_sorted(x, n, 0.75);
@@ -274,21 +238,41 @@ static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const dou
     return cbx_plot_boxes(p, at, &box, err);
 }
 
+/* Of the finite samples, sorted, of the rows that have some. */
 static cbx_status draw_samples(cbx_export_job *job, const grid *g, size_t column, bool boxes, cbx_plot **out,
                                cbx_err *err)
 {
-    crowd c;
+    const cbx__table *t = g->table;
+    const char **names;
+    double **x, min = INFINITY, max = -INFINITY;
+    size_t *n, count = 0;
     cbx_plot_opts o;
-    cbx_status st = make_crowd(job, g, column, &c, err);
+    cbx_status st = plot_options(job, t, column, &o, err);
 
-    if (!st) st = plot_options(job, g->table, column, &o, err);
     if (st) return st;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(names, t->nrows), CBX_ARRAY(x, t->nrows), CBX_ARRAY(n, t->nrows)))
+        return cbx_fail_nomem(err, "a plot");
+    for (size_t row = 0; row < t->nrows; row++) {
+        const cbx_metric *m = metric_at(t, row, column);
+        double *v = x[count] = cbx_arena_calloc(job->arena, m ? m->nsamples : 0, sizeof *v);
+        names[count] = row_name(job, g, row);
+        if (!v || !names[count]) return cbx_fail_nomem(err, "a plot");
+        for (size_t i = 0; m && i < m->nsamples; i++)
+            if (isfinite(m->samples[i])) v[n[count]++] = m->samples[i];
+        if (!n[count]) continue;
+        cbx_stat_sort(v, n[count]);
+        min = fmin(min, v[0]);
+        max = fmax(max, v[n[count++] - 1]);
+    }
+    if (!count)
+        return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
+                        t->columns[column].name);
     o.x = CBX_PLOT_CATEGORIES;
-    if (boxes) o.y = scale_of(c.min, c.max);
+    if (boxes) o.y = scale_of(min, max);
     st = cbx_plot_create(job->ctx, &o, out, err);
-    if (!st) st = cbx_plot_categories(*out, c.names, c.count, err);
-    for (size_t i = 0; !st && i < c.count; i++)
-        st = boxes ? add_box(job, *out, i, c.x[i], c.n[i], err) : cbx_plot_violin(*out, i, c.x[i], c.n[i], err);
+    if (!st) st = cbx_plot_categories(*out, names, count, err);
+    for (size_t i = 0; !st && i < count; i++)
+        st = boxes ? add_box(job, *out, i, x[i], n[i], err) : cbx_plot_violin(*out, i, x[i], n[i], err);
     return st;
 }
 
@@ -682,12 +666,8 @@ static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_err *err
 }
 
 #define PLOT_EXPORTER(form)                                                                                            \
-    const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter),                                                    \
-                                              CBX_EXPORTER_ABI,                                                        \
-                                              #form,                                                                   \
-                                              "plots, by default one for each metric: run-ID-METRIC." #form,           \
-                                              draw_run,                                                                \
-                                              NULL }
+    CBX__EXPORTER(form, .name = #form, .summary = "plots, by default one for each metric: run-ID-METRIC." #form,       \
+                  .export_run = draw_run)
 PLOT_EXPORTER(svg);
 PLOT_EXPORTER(pdf);
 PLOT_EXPORTER(png);

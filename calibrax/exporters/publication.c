@@ -15,10 +15,10 @@
 typedef struct form {
     const char *suffix;
     void (*head)(cbx_text *out, const struct form *f, const cbx__table *t);
-    void (*label)(cbx_text *out, const char *s); /* escapes */
-    const char *row, *between, *row_end, *label_open, *label_close, *number_open, *number_close;
-    const char *best_open, *best_close, *missing, *minus, *times_ten, *times_ten_end;
-    const char *tail;
+    void (*label)(cbx_text *out, const char *s);          /* escapes */
+    const char *row[3];                                   /* open, between, close */
+    const char *label_cell[2], *number_cell[2], *best[2]; /* open, close */
+    const char *missing, *minus, *power[2], *tail;
 } form;
 
 /* --- escaping --- */
@@ -72,16 +72,6 @@ static void put_digits(cbx_text *out, const form *f, const char *digits)
     cbx_text_puts(out, digits + (*digits == '-'));
 }
 
-/* "latency [ms]" */
-static void put_column(cbx_text *out, const form *f, const cbx__column *c)
-{
-    f->label(out, c->name);
-    if (!c->def || !*c->def->unit) return;
-    cbx_text_puts(out, " [");
-    f->label(out, c->def->unit);
-    cbx_text_putc(out, ']');
-}
-
 /* "Run abc, 2026-02-20T11:34:24+00:00, commit 0f3c; scenario: train" */
 static void put_facts(cbx_text *out, const form *f, const cbx__table *t)
 {
@@ -98,17 +88,20 @@ static void put_facts(cbx_text *out, const form *f, const cbx__table *t)
     f->label(out, t->facts);
 }
 
-/* The heads of the columns, with marks about each. */
+/* The heads of the columns, "latency [ms]", with marks about each. */
 static void put_heads(cbx_text *out, const form *f, const cbx__table *t, const char *between, const char *label_open,
                       const char *number_open, const char *close)
 {
     for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
+        const cbx__column *c = k < t->nlabels ? NULL : &t->columns[k - t->nlabels];
         if (k) cbx_text_puts(out, between);
-        cbx_text_puts(out, k < t->nlabels ? label_open : number_open);
-        if (k < t->nlabels)
-            f->label(out, t->labels[k]);
-        else
-            put_column(out, f, &t->columns[k - t->nlabels]);
+        cbx_text_puts(out, c ? number_open : label_open);
+        f->label(out, c ? c->name : t->labels[k]);
+        if (c && c->def && *c->def->unit) {
+            cbx_text_puts(out, " [");
+            f->label(out, c->def->unit);
+            cbx_text_putc(out, ']');
+        }
         cbx_text_puts(out, close);
     }
 }
@@ -121,7 +114,7 @@ static void latex_head(cbx_text *out, const form *f, const cbx__table *t)
     for (size_t k = 0; k < t->nlabels; k++) cbx_text_putc(out, 'l');
     for (size_t k = 0; k < t->ncolumns; k++) cbx_text_putc(out, 'r');
     cbx_text_puts(out, "}\n\\toprule\n");
-    put_heads(out, f, t, f->between, "", "", "");
+    put_heads(out, f, t, f->row[1], "", "", "");
     cbx_text_puts(out, " \\\\\n\\midrule\n");
 }
 
@@ -155,76 +148,71 @@ static void markdown_head(cbx_text *out, const form *f, const cbx__table *t)
 static const form latex = { "tex",
                             latex_head,
                             put_latex,
-                            "",
-                            " & ",
-                            " \\\\\n",
-                            "",
-                            "",
-                            "",
-                            "",
-                            "\\textbf{",
-                            "}",
+                            { "", " & ", " \\\\\n" },
+                            { "", "" },
+                            { "", "" },
+                            { "\\textbf{", "}" },
                             "--",
                             "$-$",
-                            "\\,$\\times 10^{",
-                            "}$",
+                            { "\\,$\\times 10^{", "}$" },
                             "\\bottomrule\n\\end{tabular}\n" };
 static const form html = { "html",
                            html_head,
                            put_html,
-                           "<tr>",
-                           "",
-                           "</tr>\n",
-                           "<td>",
-                           "</td>",
-                           "<td class=\"n\">",
-                           "</td>",
-                           "<b>",
-                           "</b>",
+                           { "<tr>", "", "</tr>\n" },
+                           { "<td>", "</td>" },
+                           { "<td class=\"n\">", "</td>" },
+                           { "<b>", "</b>" },
                            "\xE2\x80\x93",
                            "\xE2\x88\x92",
-                           " \xC3\x97 10<sup>",
-                           "</sup>",
+                           { " \xC3\x97 10<sup>", "</sup>" },
                            "</tbody>\n</table>\n</html>\n" };
-static const form markdown = { "md", markdown_head, cbx_text_put_markdown, "| ", " | ", " |\n", "", "", "", "",
-                               "**", "**",          "\xE2\x80\x93",        "-",  "e",   "",     "" };
+static const form markdown = { "md",
+                               markdown_head,
+                               cbx_text_put_markdown,
+                               { "| ", " | ", " |\n" },
+                               { "", "" },
+                               { "", "" },
+                               { "**", "**" },
+                               "\xE2\x80\x93",
+                               "-",
+                               { "e", "" },
+                               "" };
 
-static void put_form(cbx_text *text, const form *f, const cbx__table *t)
+static void put_number(cbx_text *out, const form *f, const cbx__cell *c)
 {
-    f->head(text, f, t);
-    for (size_t i = 0; i < t->nrows; i++) {
-        cbx_text_puts(text, f->row);
-        for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
-            if (k) cbx_text_puts(text, f->between);
-            if (k >= t->nlabels) {
-                const cbx__cell *c = &t->cells[i * t->ncolumns + k - t->nlabels];
-                cbx_text_puts(text, f->number_open);
-                if (c->best) cbx_text_puts(text, f->best_open);
-                if (c->metric) {
-                    put_digits(text, f, c->number.value);
-                    if (*c->number.lower || *c->number.upper) {
-                        cbx_text_puts(text, " [");
-                        put_digits(text, f, *c->number.lower ? c->number.lower : f->missing);
-                        cbx_text_puts(text, ", ");
-                        put_digits(text, f, *c->number.upper ? c->number.upper : f->missing);
-                        cbx_text_puts(text, "]");
-                    }
-                    if (c->number.exponent)
-                        cbx_text_printf(text, "%s%d%s", f->times_ten, c->number.exponent, f->times_ten_end);
-                } else
-                    cbx_text_puts(text, f->missing);
-                if (c->best) cbx_text_puts(text, f->best_close);
-                cbx_text_puts(text, f->number_close);
-                continue;
-            }
-            const char *label = t->rows[i * t->nlabels + k];
-            cbx_text_puts(text, f->label_open);
-            f->label(text, label ? label : "");
-            cbx_text_puts(text, f->label_close);
-        }
-        cbx_text_puts(text, f->row_end);
+    if (!c->metric) {
+        cbx_text_puts(out, f->missing);
+        return;
     }
-    cbx_text_puts(text, f->tail);
+    put_digits(out, f, c->number.value);
+    if (*c->number.lower || *c->number.upper) {
+        cbx_text_puts(out, " [");
+        put_digits(out, f, *c->number.lower ? c->number.lower : f->missing);
+        cbx_text_puts(out, ", ");
+        put_digits(out, f, *c->number.upper ? c->number.upper : f->missing);
+        cbx_text_puts(out, "]");
+    }
+    if (c->number.exponent) cbx_text_printf(out, "%s%d%s", f->power[0], c->number.exponent, f->power[1]);
+}
+
+static void put_form(cbx_text *out, const form *f, const cbx__table *t)
+{
+    f->head(out, f, t);
+    for (size_t i = 0; i < t->nrows; i++) {
+        for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
+            const cbx__cell *c = k < t->nlabels ? NULL : &t->cells[i * t->ncolumns + k - t->nlabels];
+            const char *const *marks = c ? f->number_cell : f->label_cell;
+            cbx_text_printf(out, "%s%s%s", f->row[k != 0], marks[0], c && c->best ? f->best[0] : "");
+            if (c)
+                put_number(out, f, c);
+            else
+                f->label(out, t->rows[i * t->nlabels + k] ? t->rows[i * t->nlabels + k] : "");
+            cbx_text_printf(out, "%s%s", c && c->best ? f->best[1] : "", marks[1]);
+        }
+        cbx_text_puts(out, f->row[2]);
+    }
+    cbx_text_puts(out, f->tail);
 }
 
 /* --- CSV --- */
@@ -240,14 +228,12 @@ static void put_csv(cbx_text *out, const cbx__table *t)
     for (size_t k = 0; k < t->ncolumns; k++)
         for (size_t i = 0; i < (t->columns[k].intervals ? 3 : 1); i++) {
             const cbx__column *c = &t->columns[k];
-            cbx_text name;
-            cbx_text_init(&name, &out->al);
+            CBX_SCOPED(cbx_text, name, &out->al);
             cbx_text_printf(&name, "%s%s", c->name, parts[i]);
             if (c->def && *c->def->unit) cbx_text_printf(&name, " [%s]", c->def->unit);
             cbx_text_putc(out, ',');
             cbx_text_put_csv(out, cbx_text_str(&name));
             if (name.status) out->status = name.status;
-            cbx_text_clear(&name);
         }
     cbx_text_puts(out, "\r\n");
     for (size_t i = 0; i < t->nrows; i++) {
@@ -300,9 +286,8 @@ static cbx_status export_run(cbx_export_job *job, const cbx_run *run, cbx_err *e
     return export_analysis(job, run, NULL, err);
 }
 
-#define TABLE_EXPORTER(form, summary)                                                                                  \
-    const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, #form, summary,                  \
-                                              export_run,           export_analysis }
+#define TABLE_EXPORTER(form, words)                                                                                    \
+    CBX__EXPORTER(form, .name = #form, .summary = words, .export_run = export_run, .export_analysis = export_analysis)
 TABLE_EXPORTER(latex, "a booktabs table: run-ID.tex");
 TABLE_EXPORTER(html, "a separate page: run-ID.html");
 TABLE_EXPORTER(csv, "every digit, RFC 4180: run-ID.csv");

@@ -21,8 +21,5 @@ static cbx_status export_store(cbx_export_job *job, cbx_store *store, cbx_err *e
         pages.left_out);
 }
 
-const cbx_exporter cbx__export_site = { .struct_size = sizeof(cbx_exporter),
-                                        .abi = CBX_EXPORTER_ABI,
-                                        .name = "site",
-                                        .summary = "the pages of a store that 'calibrax serve' shows: index.html",
-                                        .export_store = export_store };
+CBX__EXPORTER(site, .name = "site", .summary = "the pages of a store that 'calibrax serve' shows: index.html",
+              .export_store = export_store);

@@ -60,14 +60,13 @@ cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, c
 /* --- columns --- */
 
 /* The metrics of a run, or those asked for, and which of them have intervals.  @param names  their
- * numbers are the columns'; the caller clears them, after a failure too */
+ * numbers are the columns' */
 static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_names *names, const cbx__column **out,
                                cbx_err *err)
 {
     cbx__column *columns;
     bool good = true;
 
-    cbx_names_init(names, cbx_ctx_allocator(job->ctx));
     for (size_t i = 0; i < job->opts.nmetrics; i++)
         good = good && cbx_names_add(names, job->opts.metrics[i]) != CBX_NO_NAME;
     for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
@@ -208,32 +207,28 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
     cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
     leader *leaders;
     size_t *groups;
-    cbx_point_index points;
-    cbx_names names;
+    CBX_SCOPED(cbx_names, names, cbx_ctx_allocator(job->ctx));
+    CBX_SCOPED(cbx_point_index, points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
     cbx_status st = find_columns(job, run, &names, &t.columns, err);
 
-    t.ncolumns = names.n;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(leaders, t.nrows), CBX_ARRAY(groups, t.nrows)) && !st)
-        st = cbx_fail_nomem(err, "a table");
-    t.groups = groups;
-    if (!st && t.ncolumns && t.nrows > MAX_CELLS / t.ncolumns)
-        st = cbx_fail(err, CBX_EINVAL,
-                      "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose fewer "
-                      "metrics",
-                      t.nrows, t.ncolumns, MAX_CELLS);
-    if (!st) st = make_labels(job, &t, err);
-    if (!st) st = make_rows(job, &names, &t, err);
-    cbx_names_clear(&names);
-    cbx_point_index_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
-    for (size_t i = 0; !st && i < t.nrows; i++) {
-        const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(run, i), i);
-        if (first)
-            groups[i] = first->value;
-        else
-            st = cbx_fail_nomem(err, "a table");
-    }
-    cbx_point_index_clear(&points);
     if (st) return st;
+    t.ncolumns = names.n;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(leaders, t.nrows), CBX_ARRAY(groups, t.nrows)))
+        return cbx_fail_nomem(err, "a table");
+    t.groups = groups;
+    if (t.ncolumns && t.nrows > MAX_CELLS / t.ncolumns)
+        return cbx_fail(err, CBX_EINVAL,
+                        "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose "
+                        "fewer metrics",
+                        t.nrows, t.ncolumns, MAX_CELLS);
+    st = make_labels(job, &t, err);
+    if (!st) st = make_rows(job, &names, &t, err);
+    if (st) return st;
+    for (size_t i = 0; i < t.nrows; i++) {
+        const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(run, i), i);
+        if (!first) return cbx_fail_nomem(err, "a table");
+        groups[i] = first->value;
+    }
     for (size_t k = 0; k < t.ncolumns; k++) mark_best(&t, k, leaders);
     *out = t;
     return CBX_OK;
@@ -299,11 +294,10 @@ static cbx_status compare_point(cbx_export_job *job, const cbx_names *names, con
     return st;
 }
 
-static bool index_points(const cbx_allocator *al, const cbx_run *run, cbx_point_index *index)
+static bool index_points(const cbx_run *run, cbx_point_index *index)
 {
     bool good = true;
 
-    cbx_point_index_init(index, al, NULL);
     for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
         good = cbx_point_index_add(index, cbx_run_point(run, i), i);
     return good;
@@ -352,25 +346,23 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
                                            { "change", &percent, false } };
     const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
     cbx__table t = { .run = run, .columns = columns, .ncolumns = CBX_LEN(columns) };
-    const cbx__column *metrics = NULL;
-    cbx_point_index of_run, of_baseline;
+    const cbx__column *metrics;
     const char **rows;
     faced *found;
     size_t max = 0;
-    cbx_names names;
+    CBX_SCOPED(cbx_names, names, al);
+    CBX_SCOPED(cbx_point_index, of_run, al, NULL);
+    CBX_SCOPED(cbx_point_index, of_baseline, al, NULL);
     cbx_status st = find_columns(job, run, &names, &metrics, err);
-    bool good = index_points(al, run, &of_run);
 
-    good = index_points(al, baseline, &of_baseline) && good;
-
-    if (!st && !good) st = cbx_fail_nomem(err, "a table");
-    if (!st)
-        st = compare_labels(job, baseline, count_alone(run, &of_baseline), count_alone(baseline, &of_run), &t, err);
+    if (st) return st;
+    if (!index_points(run, &of_run) || !index_points(baseline, &of_baseline)) return cbx_fail_nomem(err, "a table");
+    st = compare_labels(job, baseline, count_alone(run, &of_baseline), count_alone(baseline, &of_run), &t, err);
+    if (st) return st;
     for (size_t i = 0; i < cbx_run_npoints(run); i++) max += cbx_run_point(run, i)->nmetrics;
     if (!cbx_arena_arrays(job->arena, CBX_ARRAY(rows, max * t.nlabels), CBX_ARRAY(found, max),
-                          CBX_ARRAY(t.cells, max * 3)) &&
-        !st)
-        st = cbx_fail_nomem(err, "a table");
+                          CBX_ARRAY(t.cells, max * 3)))
+        return cbx_fail_nomem(err, "a table");
     t.rows = rows;
     for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
@@ -380,9 +372,6 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     if (!st && !t.nrows)
         st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(run),
                       cbx_run_id(baseline));
-    cbx_point_index_clear(&of_run);
-    cbx_point_index_clear(&of_baseline);
-    cbx_names_clear(&names);
     if (!st) *out = t;
     return st;
 }

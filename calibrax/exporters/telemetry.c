@@ -388,10 +388,7 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     return st;
 }
 
-#define FORMAT(symbol, name, summary)                                                                                  \
-    const cbx_exporter cbx__export_##symbol = {                                                                        \
-        sizeof(cbx_exporter), CBX_EXPORTER_ABI, name, summary, put_run, NULL, NULL                                     \
-    }
+#define FORMAT(symbol, format, words) CBX__EXPORTER(symbol, .name = format, .summary = words, .export_run = put_run)
 
 FORMAT(openmetrics, "openmetrics", "OpenMetrics text with the time of the run: run-ID.openmetrics.txt");
 FORMAT(node_exporter, "node-exporter", "for the textfile collector of node_exporter: calibrax.prom");

@@ -70,23 +70,24 @@ static cbx_json *findings_of(const cbx_export_job *job, const cbx_regression *r)
 
 cbx_status cbx__wandb_answer_read(const char *text, size_t len, cbx_json **files, cbx_err *err)
 {
-    cbx_json *answer = NULL, *list;
+    CBX_OWNED(cbx_json) *answer = NULL;
     cbx_status st = cbx_json_parse(text, len, "answer of 'wandb_files.py'", &answer, err);
 
-    if (!st && cbx_json_has(answer, "failure")) {
+    if (st) return st;
+    if (cbx_json_has(answer, "failure")) {
         const char *reason = cbx_json_get_string(answer, "failure", "");
         st = cbx_fail(err, CBX_ECHILD, "%s", *reason ? reason : "wandb failed without a reason");
         if (err) cbx_text_blank(err->message);
+        return st;
     }
-    list = st ? NULL : cbx_json_get(answer, "files");
-    if (!st && (cbx_json_typeof(list) != CBX_JSON_ARRAY || !cbx_json_length(list)))
-        st = cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named no file: CALIBRAX_WANDB_PYTHON names another script");
-    for (size_t i = 0; !st && i < cbx_json_length(list); i++)
+    cbx_json *list = cbx_json_get(answer, "files");
+    if (cbx_json_typeof(list) != CBX_JSON_ARRAY || !cbx_json_length(list))
+        return cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named no file: CALIBRAX_WANDB_PYTHON names another script");
+    for (size_t i = 0; i < cbx_json_length(list); i++)
         if (!cbx_json_string_value(cbx_json_at(list, i)) || !*cbx_json_string_value(cbx_json_at(list, i)))
-            st = cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named a file without a name");
-    if (!st) *files = cbx_json_ref(list);
-    cbx_json_unref(answer);
-    return st;
+            return cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named a file without a name");
+    *files = cbx_json_ref(list);
+    return CBX_OK;
 }
 
 /* Takes what the script answered: the files, or why there are none. */
@@ -193,11 +194,5 @@ static cbx_status wandb_analysis(cbx_export_job *job, const cbx_run *run, const 
     return st;
 }
 
-const cbx_exporter cbx__export_wandb = {
-    .struct_size = sizeof cbx__export_wandb,
-    .abi = CBX_EXPORTER_ABI,
-    .name = "wandb",
-    .summary = "offline runs of Weights & Biases, for wandb sync",
-    .export_run = wandb_run,
-    .export_analysis = wandb_analysis,
-};
+CBX__EXPORTER(wandb, .name = "wandb", .summary = "offline runs of Weights & Biases, for wandb sync",
+              .export_run = wandb_run, .export_analysis = wandb_analysis);
