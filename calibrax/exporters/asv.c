@@ -572,13 +572,10 @@ static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
     cbx_status st = results && folder ? CBX_OK : cbx_fail_nomem(err, NULL);
 
     for (size_t i = 0; !st && i < c->nruns; i++) {
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = s->runs->load(s->runs->user, s->order[c->first + i], &run, err);
         if (!st && !add_run(s, run, results)) st = cbx_fail_nomem(err, NULL);
-        if (i == 0)
-            first = run;
-        else
-            cbx_run_free(run);
+        if (!st && !first) first = cbx_run_ref(run);
     }
     size_t nmachines = s->machines.n;
     if (!st && cbx_names_add(&s->machines, c->machine) == CBX_NO_NAME) st = cbx_fail_nomem(err, NULL);

@@ -137,7 +137,7 @@ cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err 
         st = cbx_fail(err, CBX_EEXIST,
                       "'%s' exists and has different content: choose another folder, or allow it to be replaced",
                       s->path);
-    if (!st) st = cbx__export_add_path(job, cbx_arena_strdup(&job->out.arena, s->path), err);
+    if (!st) st = cbx__export_add_path(job, s->path, err);
     cbx_replacement_discard(s->file);
     cbx_text_clear(&s->text);
     return st;
@@ -169,8 +169,9 @@ bool cbx__export_wants(const cbx_export_job *job, const char *metric)
 cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(&job->out.arena);
+    const char *copy = path ? cbx_arena_strdup(&job->out.arena, path) : NULL;
 
-    return path && cbx_list_push(&al, &job->files, path) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    return copy && cbx_list_push(&al, &job->files, copy) ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 
 cbx_status cbx__export_note(cbx_export_job *job, cbx_err *err, const char *fmt, ...)

@@ -37,6 +37,8 @@
 #include "calibrax/exporters/mlflow_analysis.h"
 #include "calibrax/exporters/mlflow_session.h"
 
+CBX_FREED_BY(cbx_regression, cbx_regression_free)
+
 #define FORMAT_VERSION 2 /* part of the key: another version writes runs of its own */
 
 typedef struct mlflow_export {
@@ -506,7 +508,7 @@ static cbx_status put_run(mlflow_export *e, cbx_err *err)
     }
     return st ? st
               : cbx__export_add_path(e->job,
-                                     cbx_arena_printf(&e->job->out.arena, "%s/#/experiments/%s/runs/%s",
+                                     cbx_arena_printf(e->arena, "%s/#/experiments/%s/runs/%s",
                                                       cbx__mlflow_address(e->s.server), e->s.experiment, e->top.id),
                                      err);
 }
@@ -539,8 +541,8 @@ static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const 
     cbx_status st;
 
     cbx_regression_gate(r, NULL, &gate);
-    cbx_json *document = cbx_json_object(J_TEXT("baseline", cbx_run_id(baseline)), J_TEXT("gate", gate.sentence),
-                                         J_INT("exit_code", gate.exit_code));
+    CBX_OWNED(cbx_json) *document = cbx_json_object(J_TEXT("baseline", cbx_run_id(baseline)),
+                                                    J_TEXT("gate", gate.sentence), J_INT("exit_code", gate.exit_code));
     cbx__mlflow_log_begin(&e->s, e->top.id, err);
     log_findings(e, cbx_run_id(baseline), r, document);
     cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL), gate.sentence);
@@ -554,7 +556,6 @@ static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const 
             cbx__temporary_remove(temporary);
         }
     }
-    cbx_json_unref(document);
     return st;
 }
 
@@ -591,7 +592,7 @@ static void begin_run(mlflow_export *e, const cbx_run *run)
     e->left_out = e->s.shortened = e->s.infinite = 0;
 }
 
-static void close_server(mlflow_export *e)
+static void mlflow_export_clear(mlflow_export *e)
 {
     cbx__mlflow_close(e->s.server);
     cbx__mlflow_session_clear(&e->s);
@@ -599,7 +600,7 @@ static void close_server(mlflow_export *e)
 
 static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
-    mlflow_export e;
+    CBX_CLEARED(mlflow_export) e;
     cbx_status st = open_server(&e, job, err);
 
     for (size_t i = 0; !st && i < runs->count; i++) {
@@ -610,25 +611,21 @@ static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs
         st = put_run(&e, err);
         cbx_arena_clear(e.arena);
     }
-    close_server(&e);
     return st;
 }
 
 static cbx_status mlflow_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
-    cbx_regression *r = NULL;
-    mlflow_export e;
+    CBX_OWNED(cbx_regression) *r = NULL;
+    CBX_CLEARED(mlflow_export) e;
     cbx_status st = open_server(&e, job, err);
 
     opts.allow_machines = true; /* refused before this is called, unless allowed */
     begin_run(&e, run);
     if (!st) st = cbx_regression_create(job->ctx, run, baseline, &opts, &r, err);
     if (!st) st = put_run(&e, err);
-    if (!st) st = put_findings(&e, baseline, r, err);
-    cbx_regression_free(r);
-    close_server(&e);
-    return st;
+    return st ? st : put_findings(&e, baseline, r, err);
 }
 
 CBX__EXPORTER(mlflow, .name = "mlflow", .summary = "runs on an MLflow server, with nested runs, artifacts and analysis",

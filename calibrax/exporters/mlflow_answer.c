@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/core/owned.h"
+
 /* --- failures --- */
 
 /* A server may repeat what it was sent: words with a credential are not shown. */
@@ -115,28 +117,21 @@ static const char *lack_of(const char *call, const cbx_json *object)
 cbx_status cbx__mlflow_answer_read(const char *address, const char *call, long code, const char *text, size_t len,
                                    bool *again, cbx_json **out, cbx_err *err)
 {
-    cbx_json *json = NULL;
+    CBX_OWNED(cbx_json) *json = NULL;
     const char *lack;
     const bool nothing = !len && !strcmp(call, "artifacts"); /* of MLflow 3; before, it was "{}" */
     cbx_status st = nothing ? CBX_OK : cbx_json_parse(text, len, "an answer", &json, NULL);
 
     *again = st != CBX_ENOMEM && (code == 408 || code == 429 || code >= 500);
     if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "an answer");
-    if (code < 200 || code >= 300) {
-        st = refuse(address, call, code, json, err);
-        cbx_json_unref(json);
-        return st;
-    }
+    if (code < 200 || code >= 300) return refuse(address, call, code, json, err);
     lack = nothing ? NULL : st ? "a JSON object" : lack_of(call, json);
-    if (lack || !out) {
-        cbx_json_unref(json);
-        return lack ? cbx_fail(err, CBX_EPROTO,
-                               "'%s' does not answer as an MLflow server does: %.*s gave %ld without %s; check the "
-                               "address, and http_proxy and no_proxy if a proxy answers in its place",
-                               address, (int)strcspn(call, "?"), call, code, lack)
-                    : CBX_OK;
-    }
-    *out = json;
+    if (lack)
+        return cbx_fail(err, CBX_EPROTO,
+                        "'%s' does not answer as an MLflow server does: %.*s gave %ld without %s; check the address, "
+                        "and http_proxy and no_proxy if a proxy answers in its place",
+                        address, (int)strcspn(call, "?"), call, code, lack);
+    if (out) *out = cbx_json_ref(json);
     return CBX_OK;
 }
 

@@ -16,6 +16,7 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/core/owned.h"
 
 enum { MAX_PARAM = 6000, MAX_TAG = 5000, MAX_METRICS = 1000, MAX_TEXTS = 100, MAX_PAGES = 100000 };
 
@@ -236,7 +237,8 @@ cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlf
     cbx_status st = filter ? CBX_OK : cbx_fail_nomem(err, "an export");
 
     do {
-        cbx_json *answer = NULL, *list;
+        CBX_OWNED(cbx_json) *answer = NULL;
+        const cbx_json *list;
         if (pages++ > MAX_PAGES)
             return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: its pages do not end",
                             cbx__mlflow_address(e->server));
@@ -251,7 +253,6 @@ cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlf
         }
         token = cbx_json_get_string(answer, "next_page_token", "");
         token = *token ? cbx_arena_strdup(&e->arena, token) : NULL;
-        cbx_json_unref(answer);
     } while (!st && token && runs);
     *out = all.items;
     *n = all.n;
@@ -279,9 +280,10 @@ cbx_status cbx__mlflow_delete(cbx__mlflow_session *e, const char *id, cbx_err *e
 cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *tags, const char *filter,
                             cbx__mlflow_remote *out, cbx_err *err)
 {
-    cbx_json *body = cbx_json_object(J_TEXT("experiment_id", e->experiment), J_TEXT("run_name", name),
-                                     J_INT("start_time", cbx_run_timestamp_us(e->run) / 1000), J_JSON("tags", tags)),
-             *answer = NULL;
+    CBX_OWNED(cbx_json) *answer = NULL;
+    CBX_OWNED(cbx_json) *body = cbx_json_object(J_TEXT("experiment_id", e->experiment), J_TEXT("run_name", name),
+                                                J_INT("start_time", cbx_run_timestamp_us(e->run) / 1000),
+                                                J_JSON("tags", tags));
     bool again = true;
     size_t found = 0;
     cbx_status st = CBX_OK;
@@ -292,10 +294,7 @@ cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *
         st = cbx__mlflow_find(e, filter, out, &found, err);
         if (st || found) break;
     }
-    if (!st && !found) st = take(e, cbx_json_get(answer, "run"), out, err);
-    cbx_json_unref(answer);
-    cbx_json_unref(body);
-    return st;
+    return st || found ? st : take(e, cbx_json_get(answer, "run"), out, err);
 }
 
 cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *err)
@@ -310,7 +309,7 @@ cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *e
 cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name, cbx_arena *arena, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(arena);
-    cbx_json *answer = NULL;
+    CBX_OWNED(cbx_json) *answer = NULL;
     const char *id;
     cbx_text call;
     cbx_status st;
@@ -324,15 +323,14 @@ cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name,
         st = cbx__mlflow_call(e->server, "experiments/create", cbx_json_object(J_TEXT("name", name)), NULL, err);
         if (!st || st == CBX_EEXIST) st = cbx__mlflow_call(e->server, cbx_text_str(&call), NULL, &answer, err);
     }
-    id = cbx_json_get_string(cbx_json_get(answer, "experiment"), "experiment_id", NULL);
-    if (!st && (!id || !*id))
-        st = cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: the experiment has no id",
-                      cbx__mlflow_address(e->server));
-    if (!st && strcmp(cbx_json_get_string(cbx_json_get(answer, "experiment"), "lifecycle_stage", "active"), "active"))
-        st = cbx_fail(err, CBX_EPERM, "the experiment '%s' of '%s' was deleted: restore it, or choose another one",
-                      name, cbx__mlflow_address(e->server));
-    e->experiment = st ? NULL : cbx_arena_strdup(arena, id);
-    if (!st && !e->experiment) st = cbx_fail_nomem(err, "an export");
-    cbx_json_unref(answer);
-    return st;
+    if (st) return st;
+    id = cbx_json_get_string(cbx_json_get(answer, "experiment"), "experiment_id", "");
+    if (!*id)
+        return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: the experiment has no id",
+                        cbx__mlflow_address(e->server));
+    if (strcmp(cbx_json_get_string(cbx_json_get(answer, "experiment"), "lifecycle_stage", "active"), "active"))
+        return cbx_fail(err, CBX_EPERM, "the experiment '%s' of '%s' was deleted: restore it, or choose another one",
+                        name, cbx__mlflow_address(e->server));
+    e->experiment = cbx_arena_strdup(arena, id);
+    return e->experiment ? CBX_OK : cbx_fail_nomem(err, "an export");
 }

@@ -378,49 +378,38 @@ static cbx_status choose_objectives(const cbx_export_job *job, const cbx__table 
                     cbx_run_id(t->run), n);
 }
 
-/* [row][2] for the front, then columns for the plot. */
-typedef struct candidates {
-    double *xy, *x, *y, *lower, *upper, *x_lower, *x_upper;
-    bool *on_front;
-    const char **names;
-} candidates;
-
-static cbx_status collect(cbx_export_job *job, const grid *g, const size_t columns[2], candidates *c, cbx_err *err)
-{
-    static const cbx_metric missing = { .value = NAN, .lower = NAN, .upper = NAN };
-    size_t n = g->table->nrows;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(c->xy, 2 * n), CBX_ARRAY(c->x, n), CBX_ARRAY(c->y, n),
-                          CBX_ARRAY(c->lower, n), CBX_ARRAY(c->upper, n), CBX_ARRAY(c->x_lower, n),
-                          CBX_ARRAY(c->x_upper, n), CBX_ARRAY(c->on_front, n), CBX_ARRAY(c->names, n)))
-        return cbx_fail_nomem(err, "a plot");
-    for (size_t i = 0; i < n; i++) {
-        const cbx_metric *x = metric_at(g->table, i, columns[0]), *y = metric_at(g->table, i, columns[1]);
-        if (!x || !y || !isfinite(x->value) || !isfinite(y->value)) x = y = &missing;
-        c->x[i] = c->xy[2 * i] = x->value;
-        c->y[i] = c->xy[2 * i + 1] = y->value;
-        c->lower[i] = y->lower;
-        c->upper[i] = y->upper;
-        c->x_lower[i] = x->lower;
-        c->x_upper[i] = x->upper;
-        c->names[i] = row_name(job, g, i);
-        if (!c->names[i]) return cbx_fail_nomem(err, "a plot");
-    }
-    return CBX_OK;
-}
-
 static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err)
 {
+    static const cbx_metric missing = { .value = NAN, .lower = NAN, .upper = NAN };
     const cbx__table *t = g->table;
+    const size_t n = t->nrows;
+    double *xy /* [row][2] for the front */, *x, *y, *lower, *upper, *x_lower, *x_upper;
+    const char **names;
     size_t columns[2], nfront = 0;
+    bool *on_front;
     cbx_plot_opts o;
-    candidates c;
     cbx_status st = choose_objectives(job, t, columns, err);
 
     if (!st) st = plot_options(job, t, columns[1], &o, err);
-    if (!st) st = collect(job, g, columns, &c, err);
     if (st) return st;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(xy, 2 * n), CBX_ARRAY(x, n), CBX_ARRAY(y, n), CBX_ARRAY(lower, n),
+                          CBX_ARRAY(upper, n), CBX_ARRAY(x_lower, n), CBX_ARRAY(x_upper, n), CBX_ARRAY(on_front, n),
+                          CBX_ARRAY(names, n)))
+        return cbx_fail_nomem(err, "a plot");
+    for (size_t i = 0; i < n; i++) {
+        const cbx_metric *a = metric_at(t, i, columns[0]), *b = metric_at(t, i, columns[1]);
+        if (!a || !b || !isfinite(a->value) || !isfinite(b->value)) a = b = &missing;
+        x[i] = xy[2 * i] = a->value;
+        y[i] = xy[2 * i + 1] = b->value;
+        lower[i] = b->lower;
+        upper[i] = b->upper;
+        x_lower[i] = a->lower;
+        x_upper[i] = a->upper;
+        names[i] = row_name(job, g, i);
+        if (!names[i]) return cbx_fail_nomem(err, "a plot");
+    }
     const cbx_direction directions[] = { t->columns[columns[0]].def->direction, t->columns[columns[1]].def->direction };
-    st = cbx_pareto_front(job->ctx, c.xy, t->nrows, 2, directions, c.on_front, &nfront, NULL, err);
+    st = cbx_pareto_front(job->ctx, xy, n, 2, directions, on_front, &nfront, NULL, err);
     if (st) return st;
     if (!nfront)
         return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has both '%s' and '%s'", cbx_run_id(t->run),
@@ -434,13 +423,9 @@ static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out
     o.x = scale_of_values(t, columns[0]);
     o.y = scale_of_values(t, columns[1]);
     st = cbx_plot_create(job->ctx, &o, out, err);
-    const cbx_plot_series bars = {
-        NULL, c.x, c.y, c.lower, c.upper, t->nrows, CBX_PLOT_WHISK | CBX_PLOT_FAINT, c.x_lower, c.x_upper
-    };
+    const cbx_plot_series bars = { NULL, x, y, lower, upper, n, CBX_PLOT_WHISK | CBX_PLOT_FAINT, x_lower, x_upper };
     if (!st) st = cbx_plot_line(*out, &bars, err);
-    return st ? st
-              : cbx_plot_pareto(*out, c.x, c.y, c.on_front, c.names, t->nrows, directions[0] == CBX_DIRECTION_HIGHER,
-                                err);
+    return st ? st : cbx_plot_pareto(*out, x, y, on_front, names, n, directions[0] == CBX_DIRECTION_HIGHER, err);
 }
 
 /* --- kernels under roofs: a series a value of the compared tag, else a kernel --- */
@@ -470,23 +455,20 @@ static cbx_status read_roofs(cbx_export_job *job, const cbx_json *all, const cha
 
 static cbx_status roofs_of_machine(cbx_export_job *job, const char *id, roofs *out, cbx_err *err)
 {
-    cbx_roofs *measured[2];
+    cbx_roofs *measured = cbx_arena_calloc(job->arena, 2, sizeof *measured);
     cbx_probe probe;
-    cbx_status st = cbx_probe_get(job->ctx, id, false, &probe, err);
+    cbx_status st = measured ? cbx_probe_get(job->ctx, id, false, &probe, err) : cbx_fail_nomem(err, "a plot");
 
-    for (int f64 = 0; !st && f64 < 2; f64++) {
-        measured[f64] = cbx_arena_alloc(job->arena, sizeof **measured);
-        st = measured[f64] ? cbx_roofs_of_probe(&probe, f64, 1, measured[f64], err) : cbx_fail_nomem(err, "a plot");
-    }
+    for (int f64 = 0; !st && f64 < 2; f64++) st = cbx_roofs_of_probe(&probe, f64, 1, &measured[f64], err);
     if (st) return st;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(out->peaks, 2), CBX_ARRAY(out->bandwidths, measured[0]->nlevels)))
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(out->peaks, 2), CBX_ARRAY(out->bandwidths, measured->nlevels)))
         return cbx_fail_nomem(err, "a plot");
-    out->peaks[0] = (cbx_plot_roof){ "float32, one core", measured[0]->flop_per_s };
-    out->peaks[1] = (cbx_plot_roof){ "float64, one core", measured[1]->flop_per_s };
+    out->peaks[0] = (cbx_plot_roof){ "float32, one core", measured[0].flop_per_s };
+    out->peaks[1] = (cbx_plot_roof){ "float64, one core", measured[1].flop_per_s };
     out->npeaks = 2;
-    out->nbandwidths = measured[0]->nlevels;
-    for (size_t i = 0; i < out->nbandwidths; i++)
-        out->bandwidths[i] = (cbx_plot_roof){ measured[0]->level[i].name, measured[0]->level[i].bytes_per_s };
+    for (; out->nbandwidths < measured->nlevels; out->nbandwidths++)
+        out->bandwidths[out->nbandwidths] = (cbx_plot_roof){ measured->level[out->nbandwidths].name,
+                                                             measured->level[out->nbandwidths].bytes_per_s };
     return CBX_OK;
 }
 

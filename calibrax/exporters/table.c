@@ -9,7 +9,6 @@
 
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/list.h"
 #include "calibrax/base/together.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
@@ -93,18 +92,6 @@ static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_name
 
 /* --- labels --- */
 
-typedef CBX_LIST(const char *) name_list;
-
-/* Adds a name unless the list has it; false: out of memory. */
-static bool add_name(cbx_arena *arena, name_list *l, const char *name)
-{
-    cbx_allocator al = cbx_arena_allocator(arena);
-
-    for (size_t i = 0; i < l->n; i++)
-        if (!strcmp(l->items[i], name)) return true;
-    return cbx_list_push(&al, l, name);
-}
-
 /* Names of labels are the tags', and these two. */
 static const char *label_value(const cbx_point *p, const char *label)
 {
@@ -120,29 +107,31 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
     const char *by = job->opts.group_by;
     const cbx_allocator al = cbx_arena_allocator(job->arena);
-    name_list all = { 0 }, kept = { 0 };
     bool tagged = false, good = true;
+    cbx_names kept; /* in the job's arena, as the facts are */
     cbx_text facts;
 
+    CBX_SCOPED(cbx_names, all, cbx_ctx_allocator(job->ctx));
+    cbx_names_init(&kept, &al);
     cbx_text_init(&facts, &al);
     for (size_t i = 0; i < t->nrows; i++) tagged |= label_value(cbx_run_point(t->run, i), by) != NULL;
-    if (tagged) good = add_name(job->arena, &all, by);
-    good = good && add_name(job->arena, &all, "point") && add_name(job->arena, &all, "scenario");
+    const char *const first[] = { tagged ? by : "point", "point", "scenario" };
+    for (size_t i = 0; i < CBX_LEN(first); i++) good = good && cbx_names_add(&all, first[i]) != CBX_NO_NAME;
     for (size_t i = 0; good && i < t->nrows; i++)
         for (size_t k = 0; good && k < cbx_run_point(t->run, i)->ntags; k++)
-            good = add_name(job->arena, &all, cbx_run_point(t->run, i)->tags[k].key);
+            good = cbx_names_add(&all, cbx_run_point(t->run, i)->tags[k].key) != CBX_NO_NAME;
     for (size_t i = 0; good && i < all.n; i++) {
-        const char *value = t->nrows ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
+        const char *label = all.list[i], *value = t->nrows ? label_value(cbx_run_point(t->run, 0), label) : NULL;
         bool varies = i == 0;
         for (size_t k = 1; !varies && k < t->nrows; k++)
-            varies = !same_text(label_value(cbx_run_point(t->run, k), all.items[i]), value);
+            varies = !same_text(label_value(cbx_run_point(t->run, k), label), value);
         if (varies)
-            good = add_name(job->arena, &kept, all.items[i]);
+            good = cbx_names_add(&kept, label) != CBX_NO_NAME;
         else if (value)
-            cbx_text_printf(&facts, "%s%s: %s", facts.len ? "; " : "", all.items[i], value);
+            cbx_text_printf(&facts, "%s%s: %s", facts.len ? "; " : "", label, value);
     }
     if (!good || facts.status) return cbx_fail_nomem(err, "a table");
-    t->labels = kept.items;
+    t->labels = kept.list;
     t->nlabels = kept.n;
     t->facts = cbx_text_str(&facts);
     return CBX_OK;

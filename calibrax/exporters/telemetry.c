@@ -363,24 +363,21 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     if (id && t.ops->prefix) name = cbx_arena_printf(job->arena, "%s%s%s", t.ops->prefix, id, name);
     if (!id || !name) return cbx_fail_nomem(err, "an export");
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
-    st = read_points(&t) && reserve(&t.labels, labels, t.ops->nlabels) &&
-                 reserve(&t.families, families, CBX_LEN(families))
-             ? CBX_OK
-             : cbx_fail_nomem(err, "an export");
-    if (!st) st = cbx__export_stream_begin(job, name, &out, err);
-    if (!st) {
-        t.out = &out;
-        t.text = &out.text;
-        out.w.flags = CBX_JSON_NONFINITE_STRING;
-        t.ops->head(&t);
-        for (size_t i = 0; i < t.metrics.n; i++) {
-            const char *metric = t.metrics.list[i];
-            family f = { metric, cbx_run_find_metric_def(run, metric), cbx__unit_of(run, metric), VALUE };
-            for (; f.part < NPARTS; f.part++) put_family(&t, &f, &out);
-        }
-        if (t.ops->end) t.ops->end(&t);
-        st = cbx__export_stream_end(&out, CBX_OK, err);
+    st = cbx__export_stream_begin(job, name, &out, err);
+    t.out = &out;
+    t.text = &out.text;
+    out.w.flags = CBX_JSON_NONFINITE_STRING;
+    if (!st && !(read_points(&t) && reserve(&t.labels, labels, t.ops->nlabels) &&
+                 reserve(&t.families, families, CBX_LEN(families))))
+        st = cbx_fail_nomem(err, "an export");
+    if (!st) t.ops->head(&t);
+    for (size_t i = 0; !st && i < t.metrics.n; i++) {
+        const char *metric = t.metrics.list[i];
+        family f = { metric, cbx_run_find_metric_def(run, metric), cbx__unit_of(run, metric), VALUE };
+        for (; f.part < NPARTS; f.part++) put_family(&t, &f, &out);
     }
+    if (!st && t.ops->end) t.ops->end(&t);
+    st = cbx__export_stream_end(&out, st, err);
     if (!st && t.nrepeated)
         st = cbx__export_note(job, err, "run '%s': %zu points with the labels of another one left out", cbx_run_id(run),
                               t.nrepeated);

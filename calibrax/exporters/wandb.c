@@ -19,6 +19,8 @@
 #include "calibrax/exporters/wandb_answer.h"
 #include "calibrax/perf/case/provider.h"
 
+CBX_FREED_BY(cbx_regression, cbx_regression_free)
+
 #define MAX_ANSWER ((size_t)1 << 20)
 #define TIMEOUT_NS UINT64_C(600000000000) /* a run of 10^5 points takes a minute */
 
@@ -93,9 +95,9 @@ cbx_status cbx__wandb_answer_read(const char *text, size_t len, cbx_json **files
 /* Takes what the script answered: the files, or why there are none. */
 static cbx_status read_answer(cbx_export_job *job, const char *path, const char *last_words, cbx_err *err)
 {
-    cbx_json *files = NULL;
-    char *text = NULL;
-    size_t len = 0;
+    CBX_OWNED(cbx_json) *files = NULL;
+    char *text;
+    size_t len;
     cbx_status st;
 
     if (!cbx_path_exists(path))
@@ -107,7 +109,6 @@ static cbx_status read_answer(cbx_export_job *job, const char *path, const char 
     cbx_mem_free(cbx_ctx_allocator(job->ctx), text, len + 1);
     for (size_t i = 0; !st && i < cbx_json_length(files); i++)
         st = cbx__export_add_path(job, cbx_json_string_value(cbx_json_at(files, i)), err);
-    cbx_json_unref(files);
     return st;
 }
 
@@ -150,9 +151,9 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
     cbx_status st;
 
     if (!job->opts.experiment && project && !*project) project = NULL;
-    cbx_json *o = cbx_json_document("calibrax-wandb-request", J_JSON("run", chosen(job, run)),
-                                    J_TEXT("project", project ? project : "calibrax"),
-                                    J_GIVEN("entity", entity && *entity ? entity : NULL));
+    CBX_OWNED(cbx_json) *o = cbx_json_document("calibrax-wandb-request", J_JSON("run", chosen(job, run)),
+                                               J_TEXT("project", project ? project : "calibrax"),
+                                               J_GIVEN("entity", entity && *entity ? entity : NULL));
     if (r) cbx_json_set(o, "findings", findings_of(job, r));
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(o, CBX_JSON_SORT_KEYS, &text);
@@ -163,15 +164,13 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
     cbx_text_reset(&text);
     cbx_json_write(o, 0, &text);
     if (!st) st = cbx_text_check(&text, err);
-    cbx_json_unref(o);
     if (!st) st = cbx__temporary_make("wandb", folder, err);
-    if (!st) {
-        const char *request = cbx_path_join(job->arena, folder, "request.json");
-        st = request ? cbx_file_write_atomic(job->ctx, request, cbx_text_str(&text), text.len, err)
-                     : cbx_fail_nomem(err, "a run of wandb");
-        if (!st) st = ask(job, folder, err);
-        cbx__temporary_remove(folder);
-    }
+    if (st) return st;
+    const char *request = cbx_path_join(job->arena, folder, "request.json");
+    st = request ? cbx_file_write_atomic(job->ctx, request, cbx_text_str(&text), text.len, err)
+                 : cbx_fail_nomem(err, "a run of wandb");
+    if (!st) st = ask(job, folder, err);
+    cbx__temporary_remove(folder);
     return st;
 }
 
@@ -183,15 +182,13 @@ static cbx_status wandb_run(cbx_export_job *job, const cbx_run *run, cbx_err *er
 static cbx_status wandb_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
-    cbx_regression *r = NULL;
+    CBX_OWNED(cbx_regression) *r = NULL;
     cbx_status st;
 
     opts.allow_machines = job->opts.allow_machines;
     opts.allow_dropped = true;
     st = cbx_regression_create(job->ctx, run, baseline, &opts, &r, err);
-    if (!st) st = write_run(job, run, r, err);
-    cbx_regression_free(r);
-    return st;
+    return st ? st : write_run(job, run, r, err);
 }
 
 CBX__EXPORTER(wandb, .name = "wandb", .summary = "offline runs of Weights & Biases, for wandb sync",
