@@ -96,12 +96,16 @@ static void set_colour(const pen *p, uint32_t colour, double opacity)
     p->c.set_source_rgba(p->cr, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0, (colour & 255) / 255.0, opacity);
 }
 
-/* Fills and strokes the path that stands, and ends it. */
-static void paint_path(const pen *p, const cbx__paint *paint)
+static void draw_shape(const pen *p, const cbx__item *it)
 {
+    const cbx__paint *paint = &it->paint;
     const double *dash = cbx__dashes[paint->dash];
     int n = 0;
 
+    for (size_t i = 0; i < it->n; i++) (i ? p->c.line_to : p->c.move_to)(p->cr, it->path[i].x, it->path[i].y);
+    if (it->kind == CBX__RECT) p->c.rectangle(p->cr, it->at.x, it->at.y, it->size.x, it->size.y);
+    if (it->kind == CBX__DISC) p->c.arc(p->cr, it->at.x, it->at.y, it->size.x, 0, 2 * acos(-1));
+    if (it->closed) p->c.close_path(p->cr);
     if (paint->fill != CBX__NO_COLOUR) {
         set_colour(p, paint->fill, paint->opacity);
         p->c.fill_preserve(p->cr);
@@ -114,25 +118,6 @@ static void paint_path(const pen *p, const cbx__paint *paint)
         p->c.stroke(p->cr);
     }
     p->c.new_path(p->cr);
-}
-
-static void draw_path(const pen *p, const cbx__item *it)
-{
-    for (size_t i = 0; i < it->n; i++) (i ? p->c.line_to : p->c.move_to)(p->cr, it->path[i].x, it->path[i].y);
-    if (it->closed) p->c.close_path(p->cr);
-    paint_path(p, &it->paint);
-}
-
-static void draw_rect(const pen *p, const cbx__item *it)
-{
-    p->c.rectangle(p->cr, it->at.x, it->at.y, it->size.x, it->size.y);
-    paint_path(p, &it->paint);
-}
-
-static void draw_disc(const pen *p, const cbx__item *it)
-{
-    p->c.arc(p->cr, it->at.x, it->at.y, it->size.x, 0, 2 * acos(-1));
-    paint_path(p, &it->paint);
 }
 
 static void draw_words(const pen *p, const cbx__item *it)
@@ -185,16 +170,10 @@ cbx_status cbx__scene_write_cairo(cbx_ctx *ctx, const cbx__scene *s, cbx_plot_fo
     p.cr = p.c.create(surface);
     if (format == CBX_PLOT_PDF) scale = 0.75; /* points of 1/72 inch */
     p.c.scale(p.cr, scale, scale);
-    static void (*const draw[])(const pen *, const cbx__item *) = {
-        [CBX__PATH] = draw_path,
-        [CBX__RECT] = draw_rect,
-        [CBX__DISC] = draw_disc,
-        [CBX__WORDS] = draw_words,
-    };
     set_colour(&p, s->paper, 1);
     p.c.paint(p.cr);
     p.c.set_line_join(p.cr, JOIN_ROUND);
-    for (const cbx__item *it = s->first; it; it = it->next) draw[it->kind](&p, it);
+    for (const cbx__item *it = s->first; it; it = it->next) (it->kind == CBX__WORDS ? draw_words : draw_shape)(&p, it);
     status = p.c.status(p.cr);
     p.c.destroy(p.cr);
     if (!status && format == CBX_PLOT_PNG) status = p.c.surface_write_to_png_stream(surface, write_bytes, out);

@@ -10,19 +10,27 @@
 enum { NAME_LONGEST = 48, LABEL_LONGEST = 60, TITLE_LONGEST = 160 };
 
 /* A copy fit to be drawn; NULL stays NULL. */
-static const char *words(cbx_plot *p, const char *s, size_t max, bool *full)
+static const char *words(cbx_plot *p, const char *s, size_t max)
 {
     char *copy = s ? cbx__plain_words(&p->arena, s, max) : NULL;
 
-    if (s && !copy) *full = true;
+    if (s && !copy) p->full = true;
     return copy;
+}
+
+/* Whether there was memory for all copies since the last call. */
+static bool copied(cbx_plot *p)
+{
+    bool good = !p->full;
+
+    p->full = false;
+    return good;
 }
 
 cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **out, cbx_err *err)
 {
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot *p;
-    bool full = false;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_plot_opts", err);
 
     if (st) return st;
@@ -40,10 +48,10 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
     cbx_arena_init(&p->arena, cbx_ctx_allocator(ctx));
     p->last = &p->first;
     p->opts = o;
-    p->opts.title = words(p, o.title, TITLE_LONGEST, &full);
-    p->opts.x_label = words(p, o.x_label, TITLE_LONGEST, &full);
-    p->opts.y_label = words(p, o.y_label, TITLE_LONGEST, &full);
-    if (full) {
+    p->opts.title = words(p, o.title, TITLE_LONGEST);
+    p->opts.x_label = words(p, o.x_label, TITLE_LONGEST);
+    p->opts.y_label = words(p, o.y_label, TITLE_LONGEST);
+    if (!copied(p)) {
         cbx_plot_free(p);
         return cbx_fail_nomem(err, "a plot");
     }
@@ -59,12 +67,12 @@ void cbx_plot_free(cbx_plot *p)
     cbx_mem_free(&al, p, sizeof *p);
 }
 
-static const char *const *copy_names(cbx_plot *p, const char *const *names, size_t n, bool *full)
+static const char *const *copy_names(cbx_plot *p, const char *const *names, size_t n)
 {
     const char **copy = cbx_arena_calloc(&p->arena, n, sizeof *copy);
 
-    if (!copy) *full = true;
-    for (size_t i = 0; copy && i < n; i++) copy[i] = words(p, names[i], NAME_LONGEST, full);
+    if (!copy) p->full = true;
+    for (size_t i = 0; copy && i < n; i++) copy[i] = words(p, names[i], NAME_LONGEST);
     return copy;
 }
 
@@ -77,12 +85,11 @@ static bool all_there(const char *const *names, size_t n)
 
 cbx_status cbx_plot_categories(cbx_plot *p, const char *const *names, size_t n, cbx_err *err)
 {
-    bool full = false;
     const char *const *copy;
 
     if (!all_there(names, n)) return cbx_fail(err, CBX_EINVAL, "a category has no name");
-    copy = copy_names(p, names, n, &full);
-    if (full) return cbx_fail_nomem(err, "a plot");
+    copy = copy_names(p, names, n);
+    if (!copied(p)) return cbx_fail_nomem(err, "a plot");
     p->names = copy;
     p->nnames = n;
     return CBX_OK;
@@ -90,19 +97,19 @@ cbx_status cbx_plot_categories(cbx_plot *p, const char *const *names, size_t n, 
 
 /* --- marks --- */
 
-static const double *copy_doubles(cbx_plot *p, const double *x, size_t n, bool *full)
+static const double *copy_doubles(cbx_plot *p, const double *x, size_t n)
 {
     double *copy = x ? cbx_arena_calloc(&p->arena, n, sizeof *copy) : NULL;
 
-    if (x && !copy) *full = true;
+    if (x && !copy) p->full = true;
     if (copy && n) memcpy(copy, x, n * sizeof *copy);
     return copy;
 }
 
 /* The mark takes its place unless memory ran out. */
-static cbx_status keep(cbx_plot *p, const cbx__mark *m, bool full, cbx_err *err)
+static cbx_status keep(cbx_plot *p, const cbx__mark *m, cbx_err *err)
 {
-    cbx__mark *copy = full ? NULL : cbx_arena_alloc(&p->arena, sizeof *copy);
+    cbx__mark *copy = copied(p) ? cbx_arena_alloc(&p->arena, sizeof *copy) : NULL;
 
     if (!copy) return cbx_fail_nomem(err, "a plot");
     *copy = *m;
@@ -134,32 +141,31 @@ static cbx_status check_series(const cbx_plot *p, const cbx_plot_series *s, cbx_
     return st;
 }
 
-static cbx_plot_series copy_series(cbx_plot *p, const cbx_plot_series *s, bool *full)
+static cbx_plot_series copy_series(cbx_plot *p, const cbx_plot_series *s)
 {
-    return (cbx_plot_series){ words(p, s->label, LABEL_LONGEST, full),
-                              copy_doubles(p, s->x, s->n, full),
-                              copy_doubles(p, s->y, s->n, full),
-                              copy_doubles(p, s->lower, s->n, full),
-                              copy_doubles(p, s->upper, s->n, full),
+    return (cbx_plot_series){ words(p, s->label, LABEL_LONGEST),
+                              copy_doubles(p, s->x, s->n),
+                              copy_doubles(p, s->y, s->n),
+                              copy_doubles(p, s->lower, s->n),
+                              copy_doubles(p, s->upper, s->n),
                               s->n,
                               s->how,
-                              copy_doubles(p, s->x_lower, s->n, full),
-                              copy_doubles(p, s->x_upper, s->n, full) };
+                              copy_doubles(p, s->x_lower, s->n),
+                              copy_doubles(p, s->x_upper, s->n) };
 }
 
 cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_LINE, .series = p->nseries };
-    bool full = false;
     cbx_status st = check_series(p, s, err);
 
     if (!st && p->opts.x == CBX_PLOT_LOG && !s->x)
         st = cbx_fail(err, CBX_EINVAL, "'%s' needs values of x on a logarithmic axis",
                       s->label ? s->label : "a series");
     if (st) return st;
-    m.line = copy_series(p, s, &full);
+    m.line = copy_series(p, s);
     if (!m.line.how) m.line.how = CBX_PLOT_JOIN | CBX_PLOT_MARK;
-    st = keep(p, &m, full, err);
+    st = keep(p, &m, err);
     if (!st && !(s->how & CBX_PLOT_FAINT)) p->nseries++;
     return st;
 }
@@ -167,15 +173,14 @@ cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_BARS, .series = p->nseries, .at = p->nbars };
-    bool full = false;
     cbx_status st = check_series(p, s, err);
 
     if (st) return st;
     if (p->opts.y != CBX_PLOT_LINEAR)
         return cbx_fail(err, CBX_EINVAL, "bars cannot be drawn on a logarithmic axis: draw the values as points");
-    m.line = copy_series(p, s, &full);
+    m.line = copy_series(p, s);
     m.line.x = m.line.x_lower = m.line.x_upper = NULL;
-    st = keep(p, &m, full, err);
+    st = keep(p, &m, err);
     if (st) return st;
     p->nseries++;
     p->nbars++;
@@ -185,7 +190,6 @@ cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 cbx_status cbx_plot_boxes(cbx_plot *p, size_t at, const cbx_plot_box *box, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_BOX, .at = at, .box = *box };
-    bool full = false;
 
     if (!(isfinite(box->low) && isfinite(box->high) && box->low <= box->q1 && box->q1 <= box->median &&
           box->median <= box->q3 && box->q3 <= box->high))
@@ -195,8 +199,8 @@ cbx_status cbx_plot_boxes(cbx_plot *p, size_t at, const cbx_plot_box *box, cbx_e
         if (!st) st = check_log(box->outliers, box->noutliers, 'y', "a box", err);
         if (st) return st;
     }
-    m.box.outliers = copy_doubles(p, box->outliers, box->noutliers, &full);
-    return keep(p, &m, full, err);
+    m.box.outliers = copy_doubles(p, box->outliers, box->noutliers);
+    return keep(p, &m, err);
 }
 
 cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t n, cbx_err *err)
@@ -213,26 +217,25 @@ cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t
     if (!k) return cbx_fail(err, CBX_EINVAL, "violin %zu has no finite value", at);
     m.line.y = finite;
     m.line.n = k;
-    return keep(p, &m, false, err);
+    return keep(p, &m, err);
 }
 
 cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower, const double *upper,
                          const char *const *rows, size_t nrows, const char *const *columns, size_t ncols, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_HEAT, .nrows = nrows, .ncols = ncols };
-    bool full = false;
     const char *const *row_names, *const *column_names;
 
     if (p->first || p->opts.x != CBX_PLOT_CATEGORIES || p->opts.y != CBX_PLOT_CATEGORIES)
         return cbx_fail(err, CBX_EINVAL, "a heat map must be alone in its plot, with categories on both axes");
     if (!values || !all_there(rows, nrows) || !all_there(columns, ncols))
         return cbx_fail(err, CBX_EINVAL, "a heat map needs values, and a name of each row and column");
-    row_names = copy_names(p, rows, nrows, &full);
-    column_names = copy_names(p, columns, ncols, &full);
-    m.line.lower = copy_doubles(p, lower, nrows * ncols, &full);
-    m.line.upper = copy_doubles(p, upper, nrows * ncols, &full);
-    m.values = copy_doubles(p, values, nrows * ncols, &full);
-    cbx_status st = keep(p, &m, full, err);
+    row_names = copy_names(p, rows, nrows);
+    column_names = copy_names(p, columns, ncols);
+    m.line.lower = copy_doubles(p, lower, nrows * ncols);
+    m.line.upper = copy_doubles(p, upper, nrows * ncols);
+    m.values = copy_doubles(p, values, nrows * ncols);
+    cbx_status st = keep(p, &m, err);
     if (st) return st;
     p->rows = row_names;
     p->nrows = nrows;
@@ -244,13 +247,12 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower,
 cbx_status cbx__plot_note_at(cbx_plot *p, double x, double y, const char *text, bool below, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_NOTE, .place = { x, y }, .below = below };
-    bool full = false;
 
     if (!text || !isfinite(x) || !isfinite(y)) return cbx_fail(err, CBX_EINVAL, "a note needs a text and a position");
     if ((p->opts.x == CBX_PLOT_LOG && x <= 0) || (p->opts.y == CBX_PLOT_LOG && y <= 0))
         return cbx_fail(err, CBX_EDOM, "a note at (%g, %g) is not on a logarithmic axis", x, y);
-    m.words = words(p, text, LABEL_LONGEST, &full);
-    return keep(p, &m, full, err);
+    m.words = words(p, text, LABEL_LONGEST);
+    return keep(p, &m, err);
 }
 
 cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *text, cbx_err *err)
@@ -269,13 +271,12 @@ const char *cbx_plot_format_name(cbx_plot_format format)
 
 cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx_err *err)
 {
-    cbx_arena arena;
     cbx__scene scene;
     size_t before = out->len;
 
     if ((unsigned)format > CBX_PLOT_PNG)
         return cbx_fail(err, CBX_EINVAL, "no format of plots has the number %d", format);
-    cbx_arena_init(&arena, cbx_ctx_allocator(p->ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(p->ctx));
     cbx_status st = cbx__lay_out(p, &scene, &arena, err);
     if (!st && scene.full) st = cbx_fail_nomem(err, "a plot");
     if (!st && format == CBX_PLOT_SVG)
@@ -283,7 +284,6 @@ cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx
     else if (!st)
         st = cbx__scene_write_cairo(p->ctx, &scene, format, p->opts.png_scale, out, err);
     if (!st) st = cbx_text_check(out, err);
-    cbx_arena_clear(&arena);
     if (st && out->data && out->len > before) out->data[out->len = before] = 0;
     return st;
 }

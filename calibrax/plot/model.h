@@ -37,6 +37,7 @@ struct cbx_plot {
     size_t nnames, nrows;
     cbx__mark *first, **last;
     size_t nseries, nbars;
+    bool full; /* of what is copied for a mark, something was not: memory ran out */
 };
 
 /* Colours of what is under the marks, and of the series. */

@@ -40,73 +40,48 @@ static void put_paint(cbx_text *out, const cbx__item *it)
     }
 }
 
-/* The end of an element that may tell something. */
-static void put_end(cbx_text *out, const cbx__item *it, const char *element)
+static void put_item(cbx_text *out, const cbx__item *it)
 {
-    if (!it->words) {
-        cbx_text_puts(out, "/>\n");
-        return;
-    }
-    cbx__put_mixed(out, cbx_text_put_html, "><title>", it->words, "</title></", element, ">\n", NULL);
-}
-
-static void put_path(cbx_text *out, const cbx__item *it)
-{
-    cbx_text_puts(out, "<path");
-    put_paint(out, it);
-    cbx_text_puts(out, " d=\"");
-    for (size_t i = 0; i < it->n; i++) {
-        put(out, i ? "L" : "M", it->path[i].x, " ");
-        put(out, "", it->path[i].y, "");
-    }
-    cbx_text_puts(out, it->closed ? "Z\"" : "\"");
-    put_end(out, it, "path");
-}
-
-/* A rectangle or a circle: its element, and the names of its numbers. */
-static void put_shape(cbx_text *out, const cbx__item *it)
-{
+    /* of each kind its element, and the names of its numbers */
     static const char *const words[][5] = {
+        [CBX__PATH] = { "path" },
         [CBX__RECT] = { "rect", " x=\"", " y=\"", " width=\"", " height=\"" },
         [CBX__DISC] = { "circle", " cx=\"", " cy=\"", " r=\"" },
+        [CBX__WORDS] = { "text", " x=\"", " y=\"", " font-size=\"" },
     };
+    static const char *const anchors[] = { "start", "middle", "end" };
     const double numbers[] = { it->at.x, it->at.y, it->size.x, it->size.y };
+    const char *element = words[it->kind][0];
 
-    cbx_text_printf(out, "<%s", words[it->kind][0]);
+    cbx_text_printf(out, "<%s", element);
     put_paint(out, it);
     for (size_t i = 0; i < CBX_LEN(numbers) && words[it->kind][i + 1]; i++)
         put(out, words[it->kind][i + 1], numbers[i], "\"");
-    put_end(out, it, words[it->kind][0]);
-}
-
-static void put_words(cbx_text *out, const cbx__item *it)
-{
-    static const char *const anchors[] = { "start", "middle", "end" };
-
-    cbx_text_puts(out, "<text");
-    put_paint(out, it);
-    put(out, " x=\"", it->at.x, "\"");
-    put(out, " y=\"", it->at.y, "\"");
-    put(out, " font-size=\"", it->size.x, "\"");
-    if (it->anchor != CBX__START) cbx_text_printf(out, " text-anchor=\"%s\"", anchors[it->anchor]);
-    if (it->bold) cbx_text_puts(out, " font-weight=\"bold\"");
-    if (it->turn != 0) {
-        put(out, " transform=\"rotate(", it->turn, " ");
-        put(out, "", it->at.x, " ");
-        put(out, "", it->at.y, ")\"");
+    if (it->kind == CBX__PATH) {
+        cbx_text_puts(out, " d=\"");
+        for (size_t i = 0; i < it->n; i++) {
+            put(out, i ? "L" : "M", it->path[i].x, " ");
+            put(out, "", it->path[i].y, "");
+        }
+        cbx_text_puts(out, it->closed ? "Z\"" : "\"");
     }
-    cbx__put_mixed(out, cbx_text_put_html, ">", it->words, "</text>\n", NULL);
+    if (it->kind == CBX__WORDS) {
+        if (it->anchor != CBX__START) cbx_text_printf(out, " text-anchor=\"%s\"", anchors[it->anchor]);
+        if (it->bold) cbx_text_puts(out, " font-weight=\"bold\"");
+        if (it->turn != 0) {
+            put(out, " transform=\"rotate(", it->turn, " ");
+            put(out, "", it->at.x, " ");
+            put(out, "", it->at.y, ")\"");
+        }
+        cbx__put_mixed(out, cbx_text_put_html, ">", it->words, "</text>\n", NULL);
+    } else if (it->words) { /* what it tells */
+        cbx__put_mixed(out, cbx_text_put_html, "><title>", it->words, "</title></", element, ">\n", NULL);
+    } else
+        cbx_text_puts(out, "/>\n");
 }
 
 void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
 {
-    static void (*const writers[])(cbx_text *, const cbx__item *) = {
-        [CBX__PATH] = put_path,
-        [CBX__RECT] = put_shape,
-        [CBX__DISC] = put_shape,
-        [CBX__WORDS] = put_words,
-    };
-
     put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", s->width, "\"");
     put(out, " height=\"", s->height, "\"");
     put(out, " viewBox=\"0 0 ", s->width, " ");
@@ -117,6 +92,6 @@ void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
     put_colour(out, "fill", s->paper);
     put(out, " width=\"", s->width, "\"");
     put(out, " height=\"", s->height, "\"/>\n");
-    for (const cbx__item *it = s->first; it; it = it->next) writers[it->kind](out, it);
+    for (const cbx__item *it = s->first; it; it = it->next) put_item(out, it);
     cbx_text_puts(out, "</svg>\n");
 }
