@@ -48,30 +48,12 @@ static cbx_status refuse(cbx_status st, cbx_err *err)
     return cbx_fail(err, st, "the address has an escape or a byte that is not valid UTF-8");
 }
 
-static cbx_status take_param(const char *from, size_t n, cbx_arena *arena, cbx__request *out, cbx_err *err)
-{
-    const char *equals = memchr(from, '=', n);
-    size_t key = equals ? (size_t)(equals - from) : n;
-    cbx__param *p = &out->params[out->n];
-    cbx_status st;
-
-    if (!n) return CBX_OK;
-    if (out->n == CBX__PARAMS_MAX)
-        return cbx_fail(err, CBX_EINVAL, "the address has more than %d parameters", CBX__PARAMS_MAX);
-    p->value = "";
-    p->key = unescape(arena, from, key, true, &st);
-    if (!st && equals) p->value = unescape(arena, equals + 1, n - key - 1, true, &st);
-    if (st) return refuse(st, err);
-    out->n++;
-    return CBX_OK;
-}
-
 cbx_status cbx__request_parse(const char *target, cbx_arena *arena, cbx__request *out, cbx_err *err)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    size_t len = strlen(target), page;
+    size_t len = strlen(target), page, n;
     const char *query;
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
     *out = (cbx__request){ .page = "" };
     if (len > CBX__TARGET_MAX) return cbx_fail(err, CBX_EINVAL, "the address is longer than %d bytes", CBX__TARGET_MAX);
@@ -81,12 +63,20 @@ cbx_status cbx__request_parse(const char *target, cbx_arena *arena, cbx__request
     if (*query && *query != '?') return cbx_fail(err, CBX_ENOENT, "there is no such page");
     out->page = cbx_arena_strndup(arena, target + 1, page);
     if (!out->page) return cbx_fail_nomem(err, "a request");
-    while (!st && *query) {
-        size_t n = strcspn(++query, "&");
-        st = take_param(query, n, arena, out, err);
-        query += n;
+    for (; *query; query += n) {
+        size_t key = strcspn(++query, "=&");
+        n = strcspn(query, "&");
+        if (!n) continue;
+        if (out->n == CBX__PARAMS_MAX)
+            return cbx_fail(err, CBX_EINVAL, "the address has more than %d parameters", CBX__PARAMS_MAX);
+        cbx__param *p = &out->params[out->n];
+        p->value = "";
+        p->key = unescape(arena, query, key, true, &st);
+        if (!st && key < n) p->value = unescape(arena, query + key + 1, n - key - 1, true, &st);
+        if (st) return refuse(st, err);
+        out->n++;
     }
-    return st;
+    return CBX_OK;
 }
 
 const char *cbx__request_param(const cbx__request *r, const char *key)
@@ -123,8 +113,6 @@ cbx_status cbx__request_tags(const cbx__request *r, cbx_arena *arena, const cbx_
 }
 
 /* --- writing --- */
-
-void cbx__request_begin(cbx__request *r, const char *page) { *r = (cbx__request){ .page = page }; }
 
 void cbx__request_add(cbx__request *r, const char *key, const char *value)
 {

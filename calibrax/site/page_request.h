@@ -35,8 +35,7 @@ size_t cbx__request_page(const cbx__request *r);
  * @return CBX_OK; CBX_EINVAL; CBX_ENOMEM */
 cbx_status cbx__request_tags(const cbx__request *r, cbx_arena *arena, const cbx_tag **out, size_t *n, cbx_err *err);
 
-/* A request under construction: the parameters that have a value. */
-void cbx__request_begin(cbx__request *r, const char *page);
+/* A request under construction, from { .page = page }: the parameters that have a value. */
 /* value NULL or "" adds nothing; one that finds no place sets `full`. */
 void cbx__request_add(cbx__request *r, const char *key, const char *value);
 /* false: out of memory. */

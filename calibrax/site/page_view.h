@@ -161,8 +161,6 @@ const char *cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p
 const char *cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
                                const cbx_tag *tags, size_t ntags);
 const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b);
-/* Whether a point has this name, scenario and exactly these tags. */
-bool cbx__view_is_point(const cbx_point *p, const char *name, const char *scenario, const cbx_tag *tags, size_t ntags);
 
 /* A form with a text field a parameter, which asks for the same page; in JSON nothing. */
 typedef struct cbx__field {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/core/point_index.h"
 #include "calibrax/site/page_view.h"
 #include "calibrax/statistics/estimate.h"
 
@@ -13,13 +14,11 @@
 static const cbx_point *find_point(cbx__view *v, const cbx_run *run, cbx_err *err)
 {
     const char *name = cbx__request_param(v->request, "point"), *scenario = cbx__request_param(v->request, "scenario");
-    const cbx_tag *tags;
-    size_t n;
+    cbx_point wanted = { .name = name ? name : "", .scenario = scenario ? scenario : "" };
 
-    if (cbx__request_tags(v->request, v->arena, &tags, &n, err)) return NULL;
+    if (cbx__request_tags(v->request, v->arena, &wanted.tags, &wanted.ntags, err)) return NULL;
     for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        if (cbx__view_is_point(cbx_run_point(run, i), name ? name : "", scenario ? scenario : "", tags, n))
-            return cbx_run_point(run, i);
+        if (cbx_point_same(&wanted, cbx_run_point(run, i), NULL)) return cbx_run_point(run, i);
     cbx_fail(err, CBX_ENOENT, "run '%s' has no such point", cbx_run_id(run));
     return NULL;
 }

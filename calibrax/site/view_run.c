@@ -70,10 +70,7 @@ static bool may_be_shown(const cbx__view *v, const char *path, const char *key)
         "machine", "hardware", "versions", "dirty", "profile", "work", "roofline"
     };
 
-    if (!v->site->link || *path) return true;
-    for (size_t i = 0; i < CBX_LEN(published); i++)
-        if (!strcmp(key, published[i])) return true;
-    return false;
+    return !v->site->link || *path || CBX_WORD_AT(published, key) < CBX_LEN(published);
 }
 
 static void put_members(cbx__view *v, const char *path, const cbx_json *value, int depth, size_t *left)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/core/point_index.h"
 #include "calibrax/site/series_picture.h"
 
 #define SERIES_A_PAGE 25
@@ -123,9 +124,8 @@ cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
 
 typedef struct one {
     cbx__view *v;
-    const cbx_tag *tags;
-    size_t ntags, found;
-    const char *metric, *point, *scenario;
+    cbx_store_query q;
+    bool found;
 } one;
 
 /* Machines of a series, the newest first. */
@@ -234,6 +234,9 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     one *o = user;
     cbx__view *v = o->v;
     const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
+    const cbx_point wanted = {
+        o->q.point ? o->q.point : "", o->q.scenario ? o->q.scenario : "", o->q.tags, o->q.ntags, NULL, 0
+    };
     const char *machines[MAX_MACHINES];
     size_t nmachines, n;
     cbx_metric_def def = { 0 };
@@ -241,8 +244,8 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     cbx__drawn d;
     cbx_status st;
 
-    if (o->found || !cbx__view_is_point(&p, o->point, o->scenario, o->tags, o->ntags)) return CBX_OK;
-    o->found++;
+    if (o->found || !cbx_point_same(&wanted, &p, NULL)) return CBX_OK;
+    o->found = true;
     if (!cbx__view_got(v, cbx_store_metric_def(v->store, s->metric, v->arena, &def, NULL)))
         def = (cbx_metric_def){ .unit = NULL };
     nmachines = machines_of(s, machines);
@@ -283,24 +286,18 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
 cbx_status cbx__view_trend(cbx__view *v, cbx_err *err)
 {
     const cbx__request *r = v->request;
-    one o = { .v = v,
-              .metric = cbx__request_param(r, "metric"),
-              .point = cbx__request_param(r, "point"),
-              .scenario = cbx__request_param(r, "scenario") };
-    cbx_store_query q = { .metric = o.metric,
-                          .point = o.point,
-                          .scenario = o.scenario,
-                          .machine = cbx__request_param(r, "machine"),
-                          .branch = cbx__request_param(r, "branch") };
+    one o = { v,
+              { .metric = cbx__request_param(r, "metric"),
+                .point = cbx__request_param(r, "point"),
+                .scenario = cbx__request_param(r, "scenario"),
+                .machine = cbx__request_param(r, "machine"),
+                .branch = cbx__request_param(r, "branch") },
+              false };
     cbx_status st;
 
-    if (!o.metric) return cbx_fail(err, CBX_EINVAL, "the address lacks the series: metric=NAME&point=NAME");
-    if (!o.point) o.point = "";
-    if (!o.scenario) o.scenario = "";
-    st = cbx__request_tags(r, v->arena, &o.tags, &o.ntags, err);
-    q.tags = o.tags;
-    q.ntags = o.ntags;
-    if (!st) st = cbx_store_trend_each(v->store, &q, NULL, show_one, &o, err);
+    if (!o.q.metric) return cbx_fail(err, CBX_EINVAL, "the address lacks the series: metric=NAME&point=NAME");
+    st = cbx__request_tags(r, v->arena, &o.q.tags, &o.q.ntags, err);
+    if (!st) st = cbx_store_trend_each(v->store, &o.q, NULL, show_one, &o, err);
     if (!st && !o.found) st = cbx_fail(err, CBX_ENOENT, "the store has no such series");
     return st;
 }

@@ -61,66 +61,48 @@ const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n)
     return cbx_text_str(&text);
 }
 
-bool cbx__view_is_point(const cbx_point *p, const char *name, const char *scenario, const cbx_tag *tags, size_t ntags)
-{
-    if (p->ntags != ntags || strcmp(p->name, name) != 0 || strcmp(p->scenario, scenario) != 0) return false;
-    for (size_t i = 0; i < ntags; i++) {
-        const char *value = cbx_point_tag(p, tags[i].key);
-        if (!value || strcmp(value, tags[i].value) != 0) return false;
-    }
-    return true;
-}
-
 /* --- where things are --- */
+
+static const char *to_page(cbx__view *v, const char *page, const cbx__param params[3], const cbx_tag *tags,
+                           size_t ntags)
+{
+    cbx__request to = { .page = page };
+
+    for (int i = 0; i < 3; i++) cbx__request_add(&to, params[i].key, params[i].value);
+    if (!cbx__request_add_tags(&to, v->arena, tags, ntags)) v->out->status = CBX_ENOMEM;
+    return cbx__view_href(v, &to);
+}
 
 const char *cbx__view_to(cbx__view *v, const char *page, const char *key, const char *value)
 {
-    cbx__request to;
-
-    cbx__request_begin(&to, page);
-    cbx__request_add(&to, key, value);
-    return cbx__view_href(v, &to);
+    return to_page(v, page, (const cbx__param[3]){ { key, value } }, NULL, 0);
 }
 
 const char *cbx__view_to_run(cbx__view *v, const char *id) { return cbx__view_to(v, "run", "id", id); }
 
 const char *cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p)
 {
-    cbx__request to;
-
-    cbx__request_begin(&to, "point");
-    cbx__request_add(&to, "run", run);
-    cbx__request_add(&to, "point", p->name);
-    cbx__request_add(&to, "scenario", p->scenario);
-    if (!cbx__request_add_tags(&to, v->arena, p->tags, p->ntags)) v->out->status = CBX_ENOMEM;
-    return cbx__view_href(v, &to);
+    return to_page(v, "point",
+                   (const cbx__param[3]){ { "run", run }, { "point", p->name }, { "scenario", p->scenario } }, p->tags,
+                   p->ntags);
 }
 
 const char *cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
                                const cbx_tag *tags, size_t ntags)
 {
     cbx_tag *sorted = cbx__view_alloc(v, ntags, sizeof *sorted);
-    cbx__request to;
 
     if (!sorted) return NULL;
     if (ntags) memcpy(sorted, tags, ntags * sizeof *sorted);
     qsort(sorted, ntags, sizeof *sorted, cbx_tag_compare);
-    cbx__request_begin(&to, "trend");
-    cbx__request_add(&to, "metric", metric);
-    cbx__request_add(&to, "point", point);
-    cbx__request_add(&to, "scenario", scenario);
-    if (!cbx__request_add_tags(&to, v->arena, sorted, ntags)) v->out->status = CBX_ENOMEM;
-    return cbx__view_href(v, &to);
+    return to_page(v, "trend",
+                   (const cbx__param[3]){ { "metric", metric }, { "point", point }, { "scenario", scenario } }, sorted,
+                   ntags);
 }
 
 const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b)
 {
-    cbx__request to;
-
-    cbx__request_begin(&to, "compare");
-    cbx__request_add(&to, "a", a);
-    cbx__request_add(&to, "b", b);
-    return cbx__view_href(v, &to);
+    return to_page(v, "compare", (const cbx__param[3]){ { "a", a }, { "b", b } }, NULL, 0);
 }
 
 /* --- runs that the store lists --- */

@@ -18,11 +18,10 @@ static bool is_one_line(const cbx_err *err) { return err->message[0] && !strchr(
 
 static void read_again(const cbx__request *r, cbx_arena *arena)
 {
-    cbx__request written, again;
+    cbx__request written = { .page = r->page }, again;
     const cbx_tag *tags, *same;
     size_t n, k;
 
-    cbx__request_begin(&written, r->page);
     for (size_t i = 0; i < r->n; i++) cbx__request_add(&written, r->params[i].key, r->params[i].value);
     require(cbx__request_parse(cbx__request_target(&written, arena), arena, &again, NULL) == CBX_OK ||
             strlen(cbx__request_target(&written, arena)) > CBX__TARGET_MAX); /* escapes make it longer */
@@ -33,7 +32,7 @@ static void read_again(const cbx__request *r, cbx_arena *arena)
                 !strcmp(again.params[i].value, written.params[i].value));
     require(cbx__request_page(r) >= 1);
     if (cbx__request_tags(r, arena, &tags, &n, NULL)) return;
-    cbx__request_begin(&written, "x");
+    written = (cbx__request){ .page = "x" };
     require(cbx__request_add_tags(&written, arena, tags, n));
     require(cbx__request_tags(&written, arena, &same, &k, NULL) == CBX_OK && k == n);
     for (size_t i = 0; i < n; i++) require(!strcmp(tags[i].key, same[i].key) && !strcmp(tags[i].value, same[i].value));

@@ -169,9 +169,8 @@ TEST(test_what_is_written_is_read_the_same, cbx_test_place_open, cbx_test_place_
     cbx_arena_init(&arena, cbx_ctx_allocator(at->ctx));
     for (size_t i = 0; i < CBX_LEN(texts); i++) {
         const cbx_tag tag = { texts[i], texts[i] }, *tags;
-        cbx__request r, again;
+        cbx__request r = { .page = "trend" }, again;
         size_t n;
-        cbx__request_begin(&r, "trend");
         cbx__request_add(&r, "point", texts[i]);
         cbx__request_add_tags(&r, &arena, &tag, 1);
         CHECK_STATUS(cbx__request_parse(cbx__request_target(&r, &arena), &arena, &again, NULL), CBX_OK, texts[i]);
