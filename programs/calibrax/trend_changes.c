@@ -9,6 +9,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/core/point_index.h"
 #include "programs/calibrax/trend.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
@@ -224,20 +225,11 @@ static int write_state(const changes *c)
 
 typedef CBX_LIST(double) pile;
 
-static bool is_of_series(const cbx_trend_series *s, const cbx_point *p)
-{
-    if (s->ntags != p->ntags || strcmp(p->name, s->point) != 0 || strcmp(p->scenario, s->scenario) != 0) return false;
-    for (size_t i = 0; i < s->ntags; i++) {
-        const char *value = cbx_point_tag(p, s->tags[i].key);
-        if (!value || strcmp(value, s->tags[i].value) != 0) return false;
-    }
-    return true;
-}
-
 /* The samples of the series' point in the runs, or its values where there are none, of one unit. */
 static int pile_runs(const changes *c, const series *s, const inputs_list *l, pile *out)
 {
     const cbx_allocator al = cbx_arena_allocator(c->run->arena);
+    const cbx_point wanted = { s->s->point, s->s->scenario, s->s->tags, s->s->ntags, NULL, 0 };
 
     for (size_t i = 0; i < l->n; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], s->s->metric);
@@ -248,7 +240,7 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
             const cbx_point *p = cbx_run_point(l->items[i], k);
             const cbx_metric *m = cbx_point_metric(p, s->s->metric);
             size_t n = m && m->nsamples ? m->nsamples : 1;
-            if (!m || !is_of_series(s->s, p)) continue;
+            if (!m || !cbx_point_same(&wanted, p, NULL)) continue;
             (void)cbx_list_reserve(&al, out, out->n + n);
             memcpy(out->items + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *out->items);
             out->n += n;

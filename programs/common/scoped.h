@@ -15,15 +15,7 @@ CBX_FREED_BY(cbx_store, cbx_store_close)
 /* CLEARED(cbx_rows) rows; of a type with a TYPE_clear, initialised before the next way out. */
 #define CLEARED(type) CBX_CLEARED(type)
 
-static inline cbx_text text_of(const cbx_allocator *al)
-{
-    cbx_text text;
-
-    cbx_text_init(&text, al);
-    return text;
-}
-
 /* An empty text. */
-#define SCOPED_TEXT(name, al) __attribute__((cleanup(cbx_text_clear))) cbx_text name = text_of(al)
+#define SCOPED_TEXT(name, al) CBX_SCOPED(cbx_text, name, al)
 
 #endif
