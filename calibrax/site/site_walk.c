@@ -51,13 +51,12 @@ cbx_status cbx_site_walk(cbx_site *s, size_t limit, cbx_site_page_fn fn, void *u
 {
     const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
     walk w = { .limit = limit ? limit : DEFAULT_LIMIT };
-    cbx_site_reply reply;
     cbx_status st = CBX_OK;
 
+    CBX_SCOPED(cbx_site_reply, reply, al);
     cbx_arena_init(&w.arena, al);
     cbx_names_init(&w.targets, al);
     cbx_names_init(&w.beyond, al);
-    cbx_site_reply_init(&reply, al);
     s->link = link_to;
     s->link_user = &w;
     if (!link_to(&w, "/")) st = cbx_fail_nomem(err, "the pages of a store");
@@ -73,7 +72,6 @@ cbx_status cbx_site_walk(cbx_site *s, size_t limit, cbx_site_page_fn fn, void *u
     out->left_out = w.beyond.n;
     s->link = NULL;
     s->link_user = NULL;
-    cbx_site_reply_clear(&reply);
     cbx_names_clear(&w.beyond);
     cbx_names_clear(&w.targets);
     cbx_arena_clear(&w.arena);

@@ -72,17 +72,15 @@ static cbx_status put_figure(cbx__view *v, const cbx_finding *const *f, size_t n
     } groups[] = { { 0, 4, "regressed" }, { 3, 3, "improved" }, { 4, 2, "undecided" }, { 6, 0, "no change" } };
     int colours[CBX_LEN(groups)];
     double *x = cbx__view_alloc(v, n + 1, sizeof *x), *y = cbx__view_alloc(v, n + 1, sizeof *y);
-    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    const cbx_plot_opts o = {
+        .struct_size = sizeof o, .width = 960, .height = 300, .x_label = "value", .y_label = "change [%]"
+    };
     cbx_plot *plot = NULL;
     size_t drawn = 0, used = 0, step = n / MAX_DOTS + 1;
     cbx_status st;
 
     if (v->document) return CBX_OK;
     if (!x || !y) return cbx_fail_nomem(err, "a page");
-    o.width = 960;
-    o.height = 300;
-    o.x_label = "value";
-    o.y_label = "change [%]";
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     for (size_t g = 0; !st && g < CBX_LEN(groups); g++) {
         size_t m = 0;

@@ -41,7 +41,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
     double *at = cbx__view_alloc(v, n / step + 1, sizeof *at), *y = cbx__view_alloc(v, n / step + 1, sizeof *y),
            ends[2] = { 1, (double)n }, level[2] = { median->value, median->value };
     static const int colours[] = { 2, 4 };
-    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot_opts o = { .struct_size = sizeof o, .width = 960, .height = 260, .x_label = "sample" };
     cbx_plot *plot = NULL;
     cbx_status st;
 
@@ -50,9 +50,6 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
         at[shown] = (double)i + 1;
         y[shown++] = x[i];
     }
-    o.width = 960;
-    o.height = 260;
-    o.x_label = "sample";
     o.y_label = unit && *unit ? cbx__view_text(v, "%s [%s]", m->name, unit) : m->name;
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     if (!st)

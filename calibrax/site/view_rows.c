@@ -6,6 +6,8 @@
 #include "calibrax/site/page_view.h"
 #include "calibrax/storage/store_internal.h"
 
+CBX_FREED_BY(cbx_row_index, cbx_row_index_close)
+
 cbx_status cbx__view_cases(cbx__view *v, cbx_err *err)
 {
     static const cbx__column columns[] = { { "Case", "case", NULL },
@@ -43,11 +45,10 @@ static cbx_status put_case(cbx__view *v, const char *path, cbx_err *err)
 {
     const char *const paths[] = { path };
     cbx_report_opts o = CBX_REPORT_OPTS_INIT;
-    cbx_row_index *index = NULL;
-    cbx_rows rows;
+    CBX_OWNED(cbx_row_index) *index = NULL;
+    CBX_SCOPED(cbx_rows, rows, cbx_ctx_allocator(v->ctx));
     cbx_status st = cbx_row_index_open(v->ctx, paths, 1, &index, err);
 
-    cbx_rows_init(&rows, cbx_ctx_allocator(v->ctx));
     if (!st) st = cbx_row_index_latest(index, CBX_ROWS_WHOLE, &rows, NULL, err);
     if (!st && v->document) {
         cbx_json *all = cbx_json_set_array(v->document, "rows");
@@ -60,8 +61,6 @@ static cbx_status put_case(cbx__view *v, const char *path, cbx_err *err)
         v->whole = true;
         cbx_report_site(&rows, &o, v->out);
     }
-    cbx_rows_clear(&rows);
-    cbx_row_index_close(index);
     return st;
 }
 

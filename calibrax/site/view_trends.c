@@ -201,14 +201,11 @@ static cbx_status draw(cbx__view *v, const cbx_trend_series *s, const cbx_metric
     static const int others[] = { 2, 3, 8, 5, 9, 10, 12, 14 };
     int colours[MAX_MACHINES + 1];
     size_t used = 0;
-    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot_opts o = { .struct_size = sizeof o, .width = 960, .height = 380, .x = CBX_PLOT_DATES };
     cbx_plot *plot = NULL;
     cbx_status st;
 
     if (v->document || !d->n) return CBX_OK;
-    o.x = CBX_PLOT_DATES;
-    o.width = 960;
-    o.height = 380;
     o.y_label = def->unit && *def->unit ? cbx__view_text(v, "%s [%s]", s->metric, def->unit) : s->metric;
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     for (size_t m = 0; !st && m < nmachines; m++) {
