@@ -59,18 +59,6 @@ cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key)
     return &s->slots.items[s->slots.n - 1];
 }
 
-cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...)
-{
-    char text[CBX_ERR_MESSAGE_SIZE];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    cbx_fail(cbx__sticky(ctx), status, "%s", text);
-    return cbx__array_failed();
-}
-
 cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...)
 {
     char text[CBX_ERR_MESSAGE_SIZE];

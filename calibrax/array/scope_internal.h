@@ -17,9 +17,6 @@ cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r);
 /** As cbx__tidy for n results; one without memory to hold it becomes a failed array. */
 void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r);
 
-/** Records a failure that ends in the operand's dtype and shape (NULL: without); returns the failed
- * array. */
-cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
 /** Adds the dtypes and shapes of the first operands to the pending failure, if its sentence lacks
  * them. */
 void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in);

@@ -60,8 +60,10 @@ static inline cbx_err *cbx__sticky(cbx_ctx *ctx)
     return e->status ? NULL : e;
 }
 
-/** Records a failure unless one is pending; returns the failed array. */
-cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...) CBX_PRINTF(3, 4);
+/** Records a failure unless one is pending, with the operand's dtype and shape (NULL: without) at its
+ * end; returns the failed array. */
+cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
+#define cbx__refuse(ctx, ...) cbx__refuse_of(ctx, NULL, __VA_ARGS__)
 /** The same, as the answer of a check. */
 #define cbx__refused(...) (cbx__refuse(__VA_ARGS__), false)
 
