@@ -31,8 +31,8 @@ typedef struct reader {
     cbx_err *err;
 } reader;
 
-/* Reads a cell and steps behind it; *last: the line ends with it.  False: a quote that does not end. */
-static bool next_cell(reader *r, bool *last)
+/* Reads a cell and steps behind it; *last: the line ends with it. */
+static cbx_status next_cell(reader *r, bool *last)
 {
     const char *start = r->at, *end;
 
@@ -41,7 +41,7 @@ static bool next_cell(reader *r, bool *last)
     if (start < r->end && *start == '"') {
         for (start++;; start++) {
             const char *quote = memchr(start, '"', (size_t)(r->end - start));
-            if (!quote) return false;
+            if (!quote) return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
             cbx_text_add(&r->cell, start, (size_t)(quote - start));
             start = quote + 1;
             if (start == r->end || *start != '"') break;
@@ -56,7 +56,7 @@ static bool next_cell(reader *r, bool *last)
     }
     *last = end == r->end || *end == '\n';
     r->at = end < r->end ? end + 1 : end;
-    return true;
+    return CBX_OK;
 }
 
 /* The number in a cell; false: it is not a number. */
@@ -120,8 +120,8 @@ static cbx_status read_header(reader *r, table *t)
     while (!last) {
         cell_kind kind;
         cell_value v;
-        if (!next_cell(r, &last))
-            return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
+        const cbx_status st = next_cell(r, &last);
+        if (st) return st;
         if (names.n == MAX_COLUMNS)
             return cbx_fail(r->err, CBX_EFORMAT, "%s: more than %d columns", r->what, (int)MAX_COLUMNS);
         header |= !number(cbx_text_str(&r->cell), &v, &kind);
@@ -170,9 +170,8 @@ static cbx_status read_rows(reader *r, table *t)
             continue;
         }
         for (; !last; n++) {
-            cbx_status st = CBX_OK;
-            if (!next_cell(r, &last))
-                return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
+            cbx_status st = next_cell(r, &last);
+            if (st) return st;
             if (n == t->columns)
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has more cells than the first line, %zu", r->what,
                                 r->line, t->columns);
