@@ -105,7 +105,7 @@ static void *space(work *w, size_t n, size_t size)
     return p;
 }
 
-static void work_open(work *w, cbx_ctx *ctx, const derived *d, cbx_array *const *in)
+static void work_init(work *w, cbx_ctx *ctx, const derived *d, cbx_array *const *in)
 {
     const cbx_fn *f = d->of.f;
     cbx_array_desc *descs;
@@ -173,13 +173,12 @@ static void transpose(work *w, cbx_array *const *ct, cbx_array **din)
 }
 
 /* The end of a call: out[] are set, or the failure is recorded. */
-static cbx_status work_close(work *w)
+static void work_clear(work *w)
 {
     cbx__traced_clear(w->ctx, &w->map);
     cbx__traced_clear(w->ctx, &w->f);
     if (w->st) cbx__refuse(w->ctx, w->st, "%s", w->err.message);
     cbx_arena_clear(&w->arena);
-    return CBX_OK;
 }
 
 /* ---- gradients ---- */
@@ -187,25 +186,22 @@ static cbx_status work_close(work *w)
 CBX__BODY(call_grad)
 {
     const derived *d = user;
-    work w;
+    CBX_SCOPED(work, w, ctx, d, in);
 
-    work_open(&w, ctx, d, in);
-    if (!w.st) {
-        const cbx_array_desc *y = cbx__graph_out(w.f.graph, 0);
-        if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
-            w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
-                            "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->of.name,
-                            d->of.f->name, CBX__DESC_TEXT(y));
-        for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
-    }
+    if (w.st) return CBX_OK;
+    const cbx_array_desc *y = cbx__graph_out(w.f.graph, 0);
+    if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
+        w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
+                        "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->of.name,
+                        d->of.f->name, CBX__DESC_TEXT(y));
+    for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     linearize(&w);
-    if (!w.st) {
-        w.ct[0] = cbx_ones_like(ctx, w.out[0]);
-        transpose(&w, w.ct, w.din);
-    }
+    if (w.st) return CBX_OK;
+    w.ct[0] = cbx_ones_like(ctx, w.out[0]);
+    transpose(&w, w.ct, w.din);
     if (!w.st && d->value) out[0] = w.out[0];
     for (size_t i = 0; !w.st && i < d->n; i++) out[d->value + i] = w.din[d->argnums[i]];
-    return work_close(&w);
+    return CBX_OK;
 }
 
 static cbx_status make_grad(cbx_ctx *ctx, const char *what, const cbx_fn *f, size_t n, const size_t *argnums,
@@ -252,11 +248,9 @@ static void expect(work *w, const char *what, size_t i, const cbx_array *a, cons
 CBX__BODY(call_jvp)
 {
     const derived *d = user;
-    cbx_array **dt;
-    work w;
+    CBX_SCOPED(work, w, ctx, d, in);
+    cbx_array **dt = space(&w, w.nout, sizeof *dt);
 
-    work_open(&w, ctx, d, in);
-    dt = space(&w, w.nout, sizeof *dt);
     for (size_t i = 0; !w.st && i < d->n; i++) {
         want(&w, d->argnums[i]);
         expect(&w, "tangent", i, in[d->of.f->nin + i], &w.in[d->argnums[i]]->desc);
@@ -267,16 +261,15 @@ CBX__BODY(call_jvp)
         out[i] = cbx_scope_hold(ctx, w.out[i]);
         out[w.nout + i] = dt[i] ? cbx_scope_hold(ctx, dt[i]) : cbx_zeros_like(ctx, out[i]);
     }
-    return work_close(&w);
+    return CBX_OK;
 }
 
 /* (in..., cotangents) to (out..., cotangents of the chosen) */
 CBX__BODY(call_vjp)
 {
     const derived *d = user;
-    work w;
+    CBX_SCOPED(work, w, ctx, d, in);
 
-    work_open(&w, ctx, d, in);
     for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     for (size_t i = 0; !w.st && i < w.nout; i++)
         expect(&w, "cotangent", i, in[d->of.f->nin + i], cbx__graph_out(w.f.graph, i));
@@ -284,7 +277,7 @@ CBX__BODY(call_vjp)
     if (!w.st) transpose(&w, in + d->of.f->nin, w.din);
     for (size_t i = 0; !w.st && i < w.nout; i++) out[i] = w.out[i];
     for (size_t i = 0; !w.st && i < d->n; i++) out[w.nout + i] = w.din[d->argnums[i]];
-    return work_close(&w);
+    return CBX_OK;
 }
 
 cbx_status cbx_jvp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
@@ -349,13 +342,12 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
     const derived d = { .of = { (cbx_fn *)(uintptr_t)f, "linearize" } };
     cbx_fn *made = NULL;
     linear *m = NULL;
-    work w;
     cbx_status st = cbx__begin(ctx, err);
 
     if (!st) st = cbx__fn_check("linearize", f, err);
     if (!st) st = cbx__operands_check(f->name, f->nin, in, err);
     if (st) return st;
-    work_open(&w, ctx, &d, in);
+    CBX_SCOPED(work, w, ctx, &d, in);
     for (size_t i = 0; !w.st && i < f->nin; i++) want(&w, i);
     if (!w.st) w.st = cbx__graph_linearize(ctx, w.f.graph, w.in, w.wanted, NULL, w.out, &w.map, w.moves, &w.err);
     if (!w.st)
@@ -383,7 +375,6 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
     st = w.st;
     if (st && err) *err = w.err;
     w.st = CBX_OK; /* reported in err */
-    work_close(&w);
     return st;
 }
 
@@ -425,9 +416,8 @@ CBX__BODY(call_jacfwd)
     const derived *d = user;
     const size_t operand = d->argnums[0];
     size_t count = 0, k = 0, n;
-    work w;
+    CBX_SCOPED(work, w, ctx, d, in);
 
-    work_open(&w, ctx, d, in);
     if (!w.st) want(&w, operand);
     linearize(&w);
     n = w.st ? 0 : w.map.graph->in.n;
@@ -453,7 +443,7 @@ CBX__BODY(call_jacfwd)
         }
         out[i] = unfold(ctx, j, y, &in[operand]->desc, true);
     }
-    return work_close(&w);
+    return CBX_OK;
 }
 
 /* The transposed map, traced, batched over unit vectors of each result. */
@@ -461,9 +451,8 @@ CBX__BODY(call_jacrev)
 {
     const derived *d = user;
     const size_t operand = d->argnums[0];
-    work w;
+    CBX_SCOPED(work, w, ctx, d, in);
 
-    work_open(&w, ctx, d, in);
     if (!w.st) want(&w, operand);
     linearize(&w);
     for (size_t i = 0; !w.st && i < nout; i++) {
@@ -506,7 +495,7 @@ CBX__BODY(call_jacrev)
         }
         cbx__traced_clear(ctx, &back);
     }
-    return work_close(&w);
+    return CBX_OK;
 }
 
 static cbx_status make_jacobian(cbx_ctx *ctx, const char *what, cbx_array_fn call, const cbx_fn *f, size_t argnum,
