@@ -1,11 +1,15 @@
 /*
- * Inside the library: memory of the pool for one call.
+ * Inside the library: what one call needs and gives back.
  */
 #ifndef CALIBRAX_ARRAY_SCRATCH_H
 #define CALIBRAX_ARRAY_SCRATCH_H
 
+#include "calibrax/array/array.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/pool.h"
+
+/* An array that is freed where its block ends: CBX_OWNED(cbx_array) *copy = NULL; */
+CBX_FREED_BY(cbx_array, cbx_array_free)
 
 /** Memory of the pool until the block ends: CBX_SCOPED(cbx__scratch, scratch, ctx), then cbx__scratch_get. */
 typedef struct cbx__scratch {

@@ -10,7 +10,7 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
-#include "calibrax/base/idioms.h"
+#include "calibrax/array/scratch.h"
 
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };
 
@@ -245,14 +245,11 @@ static cbx_status adopt(cbx_ctx *ctx, const cbx_dl_tensor *t, cbx_array *a, cbx_
 /* Whether bools are all 0 or 1, wherever they are. */
 static cbx_status look_at_bools(cbx_ctx *ctx, const cbx_array *a, bool *tidy, cbx_err *err)
 {
-    cbx_array *here = NULL;
-    cbx_status st = CBX_OK;
+    CBX_OWNED(cbx_array) *here = NULL;
 
-    if (a->desc.dtype == CBX_BOOL) {
-        st = cbx__array_fetch(ctx, a, &here, err);
-        *tidy = !st && cbx__boundary_bools_are_tidy(here);
-        cbx_array_free(here);
-    }
+    if (a->desc.dtype != CBX_BOOL) return CBX_OK;
+    const cbx_status st = cbx__array_fetch(ctx, a, &here, err);
+    *tidy = !st && cbx__boundary_bools_are_tidy(here);
     return st;
 }
 

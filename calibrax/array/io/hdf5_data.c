@@ -8,7 +8,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/hdf5_calls.h"
-#include "calibrax/base/idioms.h"
+#include "calibrax/array/scratch.h"
 #include "calibrax/base/options.h"
 
 /* --- objects --- */
@@ -135,16 +135,14 @@ static cbx_status replace_attribute(cbx__h5_visit *a, const char *path, const ch
 cbx_status cbx_h5_set_attr(cbx_h5 *h, const char *path, const char *name, const cbx_array *array, cbx_err *err)
 {
     CBX_SCOPED(cbx__h5_visit, a, h);
-    cbx_array *dense = NULL;
+    CBX_OWNED(cbx_array) *dense = NULL;
     cbx_status st = cbx__boundary_check_data(array, "write", err);
 
     if (!st) st = cbx__boundary_copy(h->ctx, array, &dense, err);
     if (st) return st;
     a.type = cbx__h5_native_type(h, dense->desc.dtype);
     a.space = cbx__h5_space(h, dense->desc.ndim, dense->desc.shape);
-    st = replace_attribute(&a, path, name, dense->count ? dense->data : NULL, err);
-    cbx_array_free(dense);
-    return st;
+    return replace_attribute(&a, path, name, dense->count ? dense->data : NULL, err);
 }
 
 cbx_status cbx_h5_set_attr_text(cbx_h5 *h, const char *path, const char *name, const char *text, cbx_err *err)
@@ -389,7 +387,7 @@ cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc
 cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
     CBX_SCOPED(cbx__h5_visit, d, h);
-    cbx_array *dense = NULL;
+    CBX_OWNED(cbx_array) *dense = NULL;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
     if (!st) st = cbx__boundary_check_data(a, "write", err);
@@ -411,7 +409,6 @@ cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
     }
     if (!st && !cbx_array_is_contiguous(a)) st = cbx__boundary_copy(h->ctx, a, &dense, err);
     if (!st && cbx_array_count(a) > 0) st = transfer(&d, name, desc, NULL, cbx_array_data(dense ? dense : a), err);
-    cbx_array_free(dense);
     return st;
 }
 

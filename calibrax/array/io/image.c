@@ -7,6 +7,7 @@
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/colormaps.h"
 #include "calibrax/array/ops.h"
+#include "calibrax/array/scratch.h"
 #include "calibrax/base/options.h"
 
 #define COLORS 256
@@ -66,7 +67,7 @@ static cbx_status percentiles(cbx_ctx *ctx, const double *v, size_t n, size_t us
                               double *low, double *high, cbx_err *err)
 {
     cbx_array_desc d = { CBX_F64, 1, { used } };
-    cbx_array *kept = NULL;
+    CBX_OWNED(cbx_array) *kept = NULL;
     const cbx_array *p[2];
     cbx_scope scope;
     cbx_status st = cbx_array_create(ctx, &d, &kept, err);
@@ -82,9 +83,7 @@ static cbx_status percentiles(cbx_ctx *ctx, const double *v, size_t n, size_t us
         *low = *(const double *)cbx_array_data(p[0]);
         *high = *(const double *)cbx_array_data(p[1]);
     }
-    st = cbx_scope_close(&scope, err);
-    cbx_array_free(kept);
-    return st;
+    return cbx_scope_close(&scope, err);
 }
 
 /* What is not given is found; a given limit beyond the found one drags it along. */
@@ -150,7 +149,7 @@ static cbx_status to_doubles(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, 
 cbx_status cbx_image_colors(cbx_ctx *ctx, const cbx_array *a, const cbx_image_opts *opts, cbx_array **out, cbx_err *err)
 {
     cbx_image_opts o = CBX_IMAGE_OPTS_INIT;
-    cbx_array *v = NULL, *rgb = NULL;
+    CBX_OWNED(cbx_array) *v = NULL;
     double low = 0, high = 0;
 
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_image_opts", err);
@@ -160,21 +159,15 @@ cbx_status cbx_image_colors(cbx_ctx *ctx, const cbx_array *a, const cbx_image_op
     if (st) return st;
     cbx_array_desc d = { CBX_U8, 3, { cbx_array_dim(a, 0), cbx_array_dim(a, 1), 3 } };
     st = find_limits(ctx, cbx_array_data(v), cbx_array_count(v), &o, &low, &high, err);
-    if (!st) st = cbx_array_create(ctx, &d, &rgb, err);
-    if (!st) {
-        paint(cbx_array_data(v), cbx_array_count(v), &o, low, high, cbx_array_data_mut(rgb));
-        *out = rgb;
-    }
-    cbx_array_free(v);
+    if (!st) st = cbx_array_create(ctx, &d, out, err);
+    if (!st) paint(cbx_array_data(v), cbx_array_count(v), &o, low, high, cbx_array_data_mut(*out));
     return st;
 }
 
 cbx_status cbx_image_write(cbx_ctx *ctx, const char *path, const cbx_array *a, const cbx_image_opts *opts, cbx_err *err)
 {
-    cbx_array *rgb = NULL;
-    cbx_status st = cbx_image_colors(ctx, a, opts, &rgb, err);
+    CBX_OWNED(cbx_array) *rgb = NULL;
+    const cbx_status st = cbx_image_colors(ctx, a, opts, &rgb, err);
 
-    if (!st) st = cbx_png_write(ctx, path, rgb, err);
-    cbx_array_free(rgb);
-    return st;
+    return st ? st : cbx_png_write(ctx, path, rgb, err);
 }

@@ -6,6 +6,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/io/npz.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 
 #define CSV_MAX ((size_t)2 << 30) /* bytes */
@@ -47,14 +48,10 @@ static cbx_status read_hdf5(cbx_ctx *ctx, const char *path, const char *member, 
 
 static cbx_status read_csv(cbx_ctx *ctx, const char *path, const char *member, cbx_array **out, cbx_err *err)
 {
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, CSV_MAX, &text, &len, err);
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
+    const cbx_status st = cbx__file_text(ctx, path, CSV_MAX, &text, err);
 
-    if (st) return st;
-    st = cbx_csv_decode(ctx, text, len, path, member, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    return st ? st : cbx_csv_decode(ctx, cbx_text_str(&text), text.len, path, member, out, err);
 }
 
 static const struct {
@@ -99,17 +96,13 @@ cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx
 cbx_status cbx_words_load(cbx_ctx *ctx, const char *source, cbx_arena *arena, const char ***out, size_t *n,
                           cbx_err *err)
 {
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
     const char *path, *column;
     reader *read;
-    char *text = NULL;
-    size_t len = 0;
     cbx_status st = find_reader(source, arena, &read, &path, &column, err);
 
     if (!st && read != read_csv)
         st = cbx_fail(err, CBX_EINVAL, "%s: words are read from .csv, .tsv and .txt files alone", source);
-    if (!st) st = cbx_file_read(ctx, path, CSV_MAX, &text, &len, err);
-    if (st) return st;
-    st = cbx_csv_words(ctx, text, len, path, column, arena, out, n, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    if (!st) st = cbx__file_text(ctx, path, CSV_MAX, &text, err);
+    return st ? st : cbx_csv_words(ctx, cbx_text_str(&text), text.len, path, column, arena, out, n, err);
 }

@@ -14,10 +14,9 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/image.h"
+#include "calibrax/array/scratch.h"
 #include "calibrax/base/ctx.h"
-#include "calibrax/base/file.h"
-#include "calibrax/base/idioms.h"
-#include "calibrax/base/text.h"
+#include "calibrax/base/file_text.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)1 << 30)
 #define MAX_CHUNK_BYTES   ((png_alloc_size_t)8 << 20) /* of a chunk beside the pixels */
@@ -153,24 +152,19 @@ static cbx_status check_pixels(const cbx_array *a, cbx_err *err)
 
 cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
-    cbx_array *dense = NULL;
+    CBX_OWNED(cbx_array) *dense = NULL;
     cbx_status st = check_pixels(a, err);
 
     if (!st) st = cbx__boundary_copy(ctx, a, &dense, err);
-    if (!st) {
-        job j = { .ctx = ctx, .al = cbx_ctx_allocator(ctx), .array = dense };
-
-        cbx_text_init(&j.out, j.al);
-        j.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &j, fail_job, ignore_warning, &j, allocate, release);
-        if (j.png) j.info = png_create_info_struct(j.png);
-        if (guarded(&j, write_steps))
-            st = cbx_file_write_atomic(ctx, path, j.out.data, j.out.len, err);
-        else
-            st = failure(&j, "write", err);
-        png_destroy_write_struct(&j.png, &j.info);
-        cbx_text_clear(&j.out);
-    }
-    cbx_array_free(dense);
+    if (st) return st;
+    job j = { .ctx = ctx, .al = cbx_ctx_allocator(ctx), .array = dense };
+    cbx_text_init(&j.out, j.al);
+    j.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &j, fail_job, ignore_warning, &j, allocate, release);
+    if (j.png) j.info = png_create_info_struct(j.png);
+    st = guarded(&j, write_steps) ? cbx_file_write_atomic(ctx, path, j.out.data, j.out.len, err)
+                                  : failure(&j, "write", err);
+    png_destroy_write_struct(&j.png, &j.info);
+    cbx_text_clear(&j.out);
     return st;
 }
 
@@ -245,13 +239,11 @@ cbx_status cbx_png_decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t m
 
 cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err)
 {
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(ctx));
     cbx_err cause = CBX_ERR_INIT;
-    char *data = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, (size_t)(max_bytes ? max_bytes : MAX_BYTES_DEFAULT), &data, &len, err);
+    cbx_status st = cbx__file_text(ctx, path, (size_t)(max_bytes ? max_bytes : MAX_BYTES_DEFAULT), &data, err);
 
     if (st) return st;
-    st = cbx_png_decode(ctx, data, len, max_bytes, out, &cause);
-    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    st = cbx_png_decode(ctx, cbx_text_str(&data), data.len, max_bytes, out, &cause);
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
 }

@@ -264,7 +264,7 @@ static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cb
 {
     const cbx_array *const *in = call->in;
     const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(d->v.dtype);
-    cbx_array *more = NULL;
+    CBX_OWNED(cbx_array) *more = NULL;
     cbx_status st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[MORE], in[W], d->ty, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->results, &more, err);
@@ -273,7 +273,6 @@ static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cb
         cbx__loops_get()->binary(CBX_PRIM_ADD, d->v.dtype)(more->count,
                                                            (char *const[]){ d->ty->data, d->ty->data, more->data },
                                                            (const ptrdiff_t[]){ size, size, size });
-    cbx_array_free(more);
     return st;
 }
 

@@ -240,16 +240,16 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
 
 CBX__RUN(scatter)
 {
-    cbx_array *copies[2] = { NULL, NULL };
+    CBX_OWNED(cbx_array) *index_copy = NULL, *copy = NULL;
     const cbx_array *index, *from = call->in[2];
     const size_t size = cbx_dtype_size(call->results->dtype);
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     const bool shared = is_one_element(from), /* one update for all places needs no copy of them */
         line = is_line(&b) && from->desc.ndim == 1 && find_scatter(call->attrs->mode, call->results->dtype);
     const ptrdiff_t step = shared ? 0 : line ? from->strides[0] : 1;
-    cbx_status st = cbx__ref_packed(call->ctx, call->in[1], &copies[0], &index, err);
+    cbx_status st = cbx__ref_packed(call->ctx, call->in[1], &index_copy, &index, err);
 
-    if (!st && !shared && !line) st = cbx__ref_packed(call->ctx, from, &copies[1], &from, err);
+    if (!st && !shared && !line) st = cbx__ref_packed(call->ctx, from, &copy, &from, err);
     if (!st && !is_line(&b)) st = check_indices("scatter", &b, index->data, index->count, err);
     if (!st) cbx__array_pack(call->in[0], 0, call->in[0]->count, (*out)->data);
     for (size_t i = 0, n; !st && i < index->count && from->count; i += n) {
@@ -258,13 +258,12 @@ CBX__RUN(scatter)
         if (is_line(&b)) st = check_indices("scatter", &b, at, n, err);
         if (!st) scatter_rows(call, &b, n, at, (const char *)from->data + (ptrdiff_t)(i * size) * step, step, *out);
     }
-    cbx__arrays_free(2, copies);
     return st;
 }
 
 cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, const cbx_array *value, cbx_err *err)
 {
-    cbx_array *dense[2] = { NULL, NULL };
+    CBX_OWNED(cbx_array) *places = NULL, *dense = NULL;
     const bool mask = where && where->desc.dtype == CBX_BOOL, one = value && value->count == 1;
     const ptrdiff_t size = to ? (ptrdiff_t)cbx__dtype_size(to->desc.dtype) : 0;
     char element[16];
@@ -294,20 +293,20 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
     if (one) cbx__move(convert, 1, element, 0, value->data, 0);
-    st = cbx__array_dense(ctx, where, &dense[0], err);
+    st = cbx__array_dense(ctx, where, &places, err);
     if (!st && mask) {
-        char *const p[] = { to->data, dense[0]->data, element, to->data };
+        char *const p[] = { to->data, places->data, element, to->data };
         const ptrdiff_t s[] = { size, 1, 0, size };
         if (to->count) cbx__loops_get()->binary(CBX_PRIM_SELECT, to->desc.dtype)(to->count, p, s);
     } else if (!st) {
-        const int64_t *at = dense[0]->data;
+        const int64_t *at = places->data;
         cbx__strided values = { .data = element };
         ptrdiff_t step = 0;
         b.length = to->desc.shape[0];
         st = check_indices("assignment", &b, at, where->count, err);
         if (!st && !one) {
-            st = cbx__array_dense(ctx, value, &dense[1], err);
-            if (!st) values.data = dense[1]->data;
+            st = cbx__array_dense(ctx, value, &dense, err);
+            if (!st) values.data = dense->data;
             step = (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
         }
         if (!st && (one || value->desc.dtype == to->desc.dtype) && size <= 8)
@@ -317,8 +316,6 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
                 cbx__move(one ? cbx__copy_loop(to->desc.dtype) : convert, 1,
                           (char *)to->data + (ptrdiff_t)place(at[i], b.wrap) * size, 0, values.data, 0);
     }
-    cbx_array_free(dense[0]);
-    cbx_array_free(dense[1]);
     return st;
 }
 

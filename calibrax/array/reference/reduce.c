@@ -348,7 +348,7 @@ CBX__RUN(reduce)
 CBX__RUN(squares)
 {
     const cbx_array *a = call->in[0];
-    cbx_array *dense = NULL;
+    CBX_OWNED(cbx_array) *dense = NULL;
     const double *centre;
     cbx__split axes = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
     size_t index[CBX_MAX_RANK] = { 0 };
@@ -358,14 +358,14 @@ CBX__RUN(squares)
 
     if (st) return st;
     centre = dense->data;
-    const bool done = cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__copy_loop(CBX_F64),
-                                              &(const cbx__centre){ centre, call->attrs->mode });
-    if (!done) cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
-    for (size_t i = 0; !done && i < (*out)->count; i++) {
+    if (cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__copy_loop(CBX_F64),
+                                &(const cbx__centre){ centre, call->attrs->mode }))
+        return CBX_OK;
+    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
+    for (size_t i = 0; i < (*out)->count; i++) {
         cbx__stream_start(&s, at);
         ((double *)(*out)->data)[i] = axes.each ? 0.0 + squares(&s, axes.each, centre[i], call->attrs->mode) : 0.0;
         at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
-    cbx_array_free(dense);
     return CBX_OK;
 }
