@@ -305,15 +305,6 @@ static void by_tree(tree *t, const double *x, size_t n, const double *y, size_t 
 
 /* ---- over arrays ---- */
 
-static cbx_array *traced(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
-{
-    const cbx_array *rows = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, x), 1);
-    const cbx_array *columns = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, y), 0);
-    const cbx_array *squares = cbx_square(ctx, cbx_subtract(ctx, rows, columns));
-
-    return cbx_argmin(ctx, cbx_sum(ctx, squares, CBX_AXIS(-1)), CBX_AXIS(1));
-}
-
 /*
  * For each row of x (n, d) the number of the row of y (m, d) whose Euclidean distance to it is
  * least: int64 (n).  A distance that is NaN is least.  With data a k-d tree finds it (few
@@ -328,7 +319,12 @@ static cbx_array *nearest_rows(cbx_ctx *ctx, const cbx_metric_call *call, const 
     double *memory;
     tree t = { .d = d };
 
-    if (!cbx__metric_has_data(ctx, call)) return traced(ctx, x, y);
+    if (!cbx__metric_has_data(ctx, call)) {
+        const cbx_array *rows = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, x), 1);
+        const cbx_array *columns = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, y), 0);
+        const cbx_array *squares = cbx_square(ctx, cbx_subtract(ctx, rows, columns));
+        return cbx_argmin(ctx, cbx_sum(ctx, squares, CBX_AXIS(-1)), CBX_AXIS(1));
+    }
     a = cbx__host_view(ctx, x);
     b = cbx__host_view(ctx, y);
     out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_I64, 1, { n } });

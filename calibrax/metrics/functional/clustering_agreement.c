@@ -174,18 +174,12 @@ static cbx_array *average(cbx_ctx *ctx, const cbx_metric_call *c, const informat
     }
 }
 
-/* x, but 1 where both labellings have one label: they are equal. */
-static cbx_array *unless_trivial(cbx_ctx *ctx, const information *i, const cbx_array *x)
-{
-    const cbx_array *sum = cbx_add(ctx, i->actual, i->predicted);
-    return cbx_where(ctx, cbx_equal_scalar(ctx, sum, 0), cbx__number(ctx, 1), x);
-}
-
 static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
     const table t = table_of(ctx, m);
     const information i = information_of(ctx, &t);
-    return unless_trivial(ctx, &i, cbx__ratio_or(ctx, i.mutual, average(ctx, c, &i), 0));
+    const cbx_array *trivial = cbx_equal_scalar(ctx, cbx_add(ctx, i.actual, i.predicted), 0); /* both are equal */
+    return cbx_where(ctx, trivial, cbx__number(ctx, 1), cbx__ratio_or(ctx, i.mutual, average(ctx, c, &i), 0));
 }
 
 static cbx_array *v_measure(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)

@@ -132,28 +132,20 @@ static cbx_array *share_below(cbx_ctx *ctx, const cbx_array *x, const cbx_array 
     return cbx_divide(ctx, cbx_take(ctx, sums, place, 0), cbx_index(ctx, sums, 0, -1));
 }
 
-/* The area between the distribution functions, which change at the values of either sample. */
-static cbx_array *weighted_area(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, const cbx_array *wx,
-                                const cbx_array *wy)
-{
-    const cbx_array *both = cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0);
-    const cbx_array *at = cbx_sort(ctx, both, 0, false), *from = cbx_slice(ctx, at, 0, 0, -1, 1), *gap;
-
-    from = cbx_stop_gradient(ctx, from);
-    gap = cbx_subtract(ctx, share_below(ctx, x, wx, from), share_below(ctx, y, wy, from));
-    return cbx_sum(ctx, cbx_multiply(ctx, cbx_abs(ctx, gap), cbx_diff(ctx, at, 0)), NULL);
-}
-
 cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *w[2] = { c->in[2], c->in[3] };
+    const cbx_array *x = c->in[0], *y = c->in[1], *w[2] = { c->in[2], c->in[3] }, *at, *from, *gap;
 
     for (int i = 0; i < 2; i++)
         if (w[i] && cbx_array_ndim(w[i]) != 1)
             return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have one axis, not %d",
                                       c->metric->operands[2 + i].name, cbx_array_ndim(w[i]));
-    if (w[0] || w[1]) return weighted_area(ctx, c->in[0], c->in[1], w[0], w[1]);
-    return cbx__quantile_gap(ctx, c->metric, c->in[0], c->in[1], 1);
+    if (!w[0] && !w[1]) return cbx__quantile_gap(ctx, c->metric, x, y, 1);
+    /* the area between the distribution functions, which change at the values of either sample */
+    at = cbx_sort(ctx, cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0), 0, false);
+    from = cbx_stop_gradient(ctx, cbx_slice(ctx, at, 0, 0, -1, 1));
+    gap = cbx_subtract(ctx, share_below(ctx, x, w[0], from), share_below(ctx, y, w[1], from));
+    return cbx_sum(ctx, cbx_multiply(ctx, cbx_abs(ctx, gap), cbx_diff(ctx, at, 0)), NULL);
 }
 
 /* The largest gap between the distribution functions of two sorted samples. */

@@ -116,19 +116,6 @@ static void rank_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x, c
         if (isnan(target[i]) || (some && has_nan(x + i * members, members))) rank[i] = (int64_t)members + 1;
 }
 
-/* Numbers of members below; members + 1 where the target or a member is NaN. */
-static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_array *below, *nan;
-
-    if (cbx__rows_are_here(ctx, c)) return cbx__of_rows(ctx, c, CBX_I64, rank_rows);
-    below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
-    below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
-    nan = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)cbx_array_dim(c->in[0], 1) + 1));
-    const cbx_array *gone = cbx_isnan(ctx, cbx_maximum(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), c->in[1]));
-    return cbx_where(ctx, gone, nan, below);
-}
-
 /* Weights in bins 0 to n - 1; NaN where there is one in bin n. */
 static cbx_array *histogram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *bins, size_t n)
 {
@@ -139,11 +126,20 @@ static cbx_array *histogram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
     return cbx_where(ctx, nans, cbx__number(ctx, NAN), cbx_slice(ctx, counts, 0, 0, (ptrdiff_t)n, 1));
 }
 
-/* Numbers of observations with so many members below them. */
+/* Numbers of observations with so many members below them: members + 1 where the target or a
+ * member is NaN. */
 static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return check_ensemble(ctx, c, 1) ? histogram(ctx, c, ranks(ctx, c), cbx_array_dim(c->in[0], 1) + 1)
-                                     : cbx__array_failed();
+    const cbx_array *below, *nan, *gone;
+
+    if (!check_ensemble(ctx, c, 1)) return cbx__array_failed();
+    const size_t bins = cbx_array_dim(c->in[0], 1) + 1;
+    if (cbx__rows_are_here(ctx, c)) return histogram(ctx, c, cbx__of_rows(ctx, c, CBX_I64, rank_rows), bins);
+    below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
+    below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
+    nan = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)bins));
+    gone = cbx_isnan(ctx, cbx_maximum(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), c->in[1]));
+    return histogram(ctx, c, cbx_where(ctx, gone, nan, below), bins);
 }
 
 static cbx_array *as_it_is(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)

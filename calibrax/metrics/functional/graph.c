@@ -119,17 +119,6 @@ static void mark_components(const double *a, size_t n, size_t *stack, size_t *wh
         for (size_t j = 0; j < n; j++) out[i * n + j] = which[i] == which[j];
 }
 
-/* A trace squares the matrix of steps until it holds all paths. */
-static cbx_array *traced_components(cbx_ctx *ctx, const cbx_array *a, size_t n)
-{
-    const cbx_array *eye = cbx_eye(ctx, n, n, 0, CBX_F64), *one = cbx__number(ctx, 1);
-    cbx_array *paths = cbx_add(ctx, cbx_astype(ctx, cbx_greater_scalar(ctx, a, 0), CBX_F64), eye);
-
-    for (size_t length = 1; length < n; length *= 2)
-        paths = cbx_minimum(ctx, cbx_matrix_product(ctx, paths, paths), one);
-    return cbx_minimum(ctx, paths, one);
-}
-
 static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = cbx_array_dim(c->in[0], 0);
@@ -137,7 +126,13 @@ static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
     const double *a;
     size_t *stack;
 
-    if (!cbx__metric_has_data(ctx, c)) return traced_components(ctx, cbx_stop_gradient(ctx, c->in[0]), n);
+    if (!cbx__metric_has_data(ctx, c)) { /* the matrix of steps is squared until it holds all paths */
+        const cbx_array *edges = cbx_greater_scalar(ctx, cbx_stop_gradient(ctx, c->in[0]), 0),
+                        *one = cbx__number(ctx, 1);
+        out = cbx_add(ctx, cbx_astype(ctx, edges, CBX_F64), cbx_eye(ctx, n, n, 0, CBX_F64));
+        for (size_t length = 1; length < n; length *= 2) out = cbx_minimum(ctx, cbx_matrix_product(ctx, out, out), one);
+        return cbx_minimum(ctx, out, one);
+    }
     a = cbx__host_view(ctx, c->in[0]);
     stack = cbx__scratch(ctx, c->metric, 2 * n, sizeof *stack, "%zu vertices", n);
     out = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, 2, { n, n } });
@@ -190,16 +185,6 @@ static cbx_status through(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t
     return CBX_OK;
 }
 
-/* Lengths of single steps: the weights, or 1 each; 0 to itself, infinite without an edge. */
-static cbx_array *single_steps(cbx_ctx *ctx, const cbx_metric_call *c, size_t n)
-{
-    const cbx_array *a = c->in[0], *infinite = cbx__number(ctx, INFINITY), *zero = cbx__number(ctx, 0);
-    const cbx_array *length = c->parameters[0] != 0 ? a : cbx__number(ctx, 1);
-    const cbx_array *self = cbx_greater_scalar(ctx, cbx_eye(ctx, n, n, 0, CBX_F64), 0);
-
-    return cbx_where(ctx, self, zero, cbx_where(ctx, cbx_greater_scalar(ctx, a, 0), length, infinite));
-}
-
 static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_fn step = { "paths through a vertex", through, NULL, 2, 1, NULL };
@@ -207,7 +192,11 @@ static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
     cbx_array *d, *out = cbx__array_failed();
 
     if (!fit(ctx, c, 0, false)) return out;
-    d = single_steps(ctx, c, n);
+    /* of single steps: the weights, or 1 each; 0 to itself, infinite without an edge */
+    const cbx_array *a = c->in[0], *self = cbx_greater_scalar(ctx, cbx_eye(ctx, n, n, 0, CBX_F64), 0);
+    d = c->parameters[0] != 0 ? c->in[0] : cbx__number(ctx, 1);
+    d = cbx_where(ctx, cbx_greater_scalar(ctx, a, 0), d, cbx__number(ctx, INFINITY));
+    d = cbx_where(ctx, self, cbx__number(ctx, 0), d);
     if (!cbx__metric_has_data(ctx, c)) {
         cbx_fori_loop(ctx, 0, (int64_t)n, &step, 1, &d, &out);
         return out;

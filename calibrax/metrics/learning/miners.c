@@ -8,23 +8,18 @@
 
 enum { POSITIVES_ALL, POSITIVES_HARDEST, POSITIVES_EASIEST };
 
-/* Where the largest (or smallest) element of each row is, as booleans of the shape of x, which
- * holds infinities elsewhere. */
-static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, bool largest)
-{
-    const cbx_array *place = largest ? cbx_argmax(ctx, x, CBX_AXIS_KEEP(1)) : cbx_argmin(ctx, x, CBX_AXIS_KEEP(1));
-    return cbx_equal(ctx, place, cbx_arange_int(ctx, 0, (int64_t)cbx_array_dim(x, 1), 1, CBX_I64));
-}
-
 /* Pairs of anchors and positives that get a negative. */
 static cbx_array *wanted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx__pairs *p, const cbx_array *d)
 {
     const double which = cbx__metric_parameter(c, "positives");
     const bool hardest = which == POSITIVES_HARDEST;
-    const cbx_array *none = cbx__number(ctx, hardest ? -INFINITY : INFINITY);
+    const cbx_array *none = cbx__number(ctx, hardest ? -INFINITY : INFINITY), *near, *place;
 
     if (which == POSITIVES_ALL) return p->positive;
-    return cbx_logical_and(ctx, p->positive, extreme(ctx, cbx_where(ctx, p->positive, d, none), hardest));
+    near = cbx_where(ctx, p->positive, d, none);
+    place = hardest ? cbx_argmax(ctx, near, CBX_AXIS_KEEP(1)) : cbx_argmin(ctx, near, CBX_AXIS_KEEP(1));
+    place = cbx_equal(ctx, place, cbx_arange_int(ctx, 0, (int64_t)cbx_array_dim(near, 1), 1, CBX_I64));
+    return cbx_logical_and(ctx, p->positive, place);
 }
 
 /* places where the mask is true, else -1. */

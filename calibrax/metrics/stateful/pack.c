@@ -46,19 +46,6 @@ static cbx_status put_array(cbx_ctx *ctx, cbx_text *t, const cbx_array *a, cbx_e
     return st;
 }
 
-/* Arrays of one batch: which of them there are, then these. */
-static cbx_status put_batch(cbx_ctx *ctx, cbx_text *t, const cbx__batch *b, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-    uint64_t which = 0;
-
-    for (size_t i = 0; i < CBX_LEN(b->in); i++) which |= (uint64_t)(b->in[i] != NULL) << i;
-    put_number(t, which);
-    for (size_t i = 0; i < CBX_LEN(b->in) && !st; i++)
-        if (b->in[i]) st = put_array(ctx, t, b->in[i], err);
-    return st;
-}
-
 cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_text *out, cbx_err *err)
 {
     const cbx_metric_function *m = s->b.metric;
@@ -81,7 +68,14 @@ cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_te
         st = put_array(ctx, out, s->sum, err);
         if (!st) st = put_array(ctx, out, s->rest, err);
     }
-    for (size_t i = 0; i < s->batches.n && !st; i++) st = put_batch(ctx, out, &s->batches.items[i], err);
+    for (size_t k = 0; k < s->batches.n && !st; k++) { /* of each which arrays there are, then these */
+        cbx_array *const *in = s->batches.items[k].in;
+        uint64_t which = 0;
+        for (size_t i = 0; i < CBX_LEN(s->batches.items->in); i++) which |= (uint64_t)(in[i] != NULL) << i;
+        put_number(out, which);
+        for (size_t i = 0; i < CBX_LEN(s->batches.items->in) && !st; i++)
+            if (in[i]) st = put_array(ctx, out, in[i], err);
+    }
     return st ? st : cbx_text_check(out, err);
 }
 

@@ -136,14 +136,6 @@ void cbx__sketch_write(const cbx__sketch *s, double *out)
 
 static bool is_count(double x) { return x >= 0 && x <= 0x1p53 && x == floor(x); }
 
-/* Values of a level: ascending, inside the extremes. */
-static bool are_values(const cbx__sketch *s, const double *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(v[i] >= (i ? v[i - 1] : s->low) && v[i] <= s->high)) return false;
-    return true;
-}
-
 cbx_status cbx__sketch_read(cbx__sketch *s, const double *v, size_t n, cbx_err *err)
 {
     const double *lengths = v + HEAD;
@@ -164,10 +156,11 @@ cbx_status cbx__sketch_read(cbx__sketch *s, const double *v, size_t n, cbx_err *
     s->low = v[LOW];
     s->high = v[HIGH];
     for (size_t h = 0; h < levels; h++) {
-        const bool fits = is_count(lengths[h]) && lengths[h] <= (double)(n - at) && lengths[h] < (double)s->size;
+        bool fits = is_count(lengths[h]) && lengths[h] <= (double)(n - at) && lengths[h] < (double)s->size;
         const size_t length = fits ? (size_t)lengths[h] : 0;
-        if (!fits || !are_values(s, v + at, length))
-            return cbx_fail(err, CBX_EFORMAT, "level %zu of a sketch is not valid", h);
+        for (size_t i = 0; i < length; i++) /* ascending, inside the extremes */
+            fits &= v[at + i] >= (i ? v[at + i - 1] : s->low) && v[at + i] <= s->high;
+        if (!fits) return cbx_fail(err, CBX_EFORMAT, "level %zu of a sketch is not valid", h);
         if (!merge_values(&s->al, &s->level[h], v + at, length)) return cbx_fail_nomem(err, "a sketch");
         total += ldexp((double)length, (int)h);
         at += length;
