@@ -309,30 +309,6 @@ static cbx_status launch_pair(job *j, size_t commit, double *value, size_t *fail
     return st;
 }
 
-static cbx_status measure(job *j, size_t commit, cbx_err *err)
-{
-    char reason[CBX_ERR_MESSAGE_SIZE];
-    size_t failed = commit;
-    double value = NAN;
-    tree *t;
-    cbx_status st;
-
-    if (j->opts->paired) {
-        st = launch_pair(j, commit, &value, &failed, reason, err);
-    } else {
-        st = need_tree(j, commit, &t, reason, err);
-        if (!st && !*reason) st = launch(j, t, &value, reason, err);
-    }
-    if (!st && *reason) {
-        st = cbx_bisect_broken(j->search, failed, reason, err);
-        if (!st) report(j, CBX_BISECT_BROKE, failed, NAN, reason);
-    } else if (!st) {
-        st = cbx_bisect_observe(j->search, commit, value, err);
-        if (!st) report(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
-    }
-    return st;
-}
-
 static cbx_status search(job *j, cbx_err *err)
 {
     size_t commit = 0;
@@ -340,7 +316,23 @@ static cbx_status search(job *j, cbx_err *err)
     cbx_status st = save_state(j, err);
 
     while (!st && cbx_bisect_next(j->search, &commit) == CBX_BISECT_RUNNING) {
-        st = measure(j, commit, err);
+        char reason[CBX_ERR_MESSAGE_SIZE];
+        size_t failed = commit;
+        double value = NAN;
+        tree *t;
+        if (j->opts->paired) {
+            st = launch_pair(j, commit, &value, &failed, reason, err);
+        } else {
+            st = need_tree(j, commit, &t, reason, err);
+            if (!st && !*reason) st = launch(j, t, &value, reason, err);
+        }
+        if (!st && *reason) {
+            st = cbx_bisect_broken(j->search, failed, reason, err);
+            if (!st) report(j, CBX_BISECT_BROKE, failed, NAN, reason);
+        } else if (!st) {
+            st = cbx_bisect_observe(j->search, commit, value, err);
+            if (!st) report(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
+        }
         if (!st) st = save_state(j, err);
     }
     if (st == CBX_EINTERRUPTED) {

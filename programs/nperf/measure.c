@@ -148,17 +148,6 @@ static int measure(const opt_run *run, const outputs *to, const char *command)
 
 /* --- the command --- */
 
-static void choose_outputs(const opt_run *run, outputs *to)
-{
-    const measure_args *a = run->args;
-
-    to->rows = a->out ? a->out : cbx_arena_printf(run->arena, "results/%s.jsonl", a->case_name);
-    to->report = a->report;
-    if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(run->arena, "results/%s.md", a->case_name);
-    to->folder = a->site ? a->site : a->o.quick ? "site" : NULL;
-    to->page = to->folder ? cbx_path_join(run->arena, to->folder, "index.html") : NULL;
-}
-
 int run_measure(const opt_run *run)
 {
     measure_args *a = run->args;
@@ -182,7 +171,11 @@ int run_measure(const opt_run *run)
         return gate_rows(run, &a->gate);
     }
     command = measure_reproduce(run);
-    choose_outputs(run, &to);
+    to.rows = a->out ? a->out : cbx_arena_printf(run->arena, "results/%s.jsonl", a->case_name);
+    to.report = a->report;
+    if (!a->report && !a->render_from.count) to.report = cbx_arena_printf(run->arena, "results/%s.md", a->case_name);
+    to.folder = a->site ? a->site : a->o.quick ? "site" : NULL;
+    to.page = to.folder ? cbx_path_join(run->arena, to.folder, "index.html") : NULL;
     if (a->list) return list_print(run, named, a->json);
     if (a->render_from.count) return measure_render(run, a, &to);
     return measure(run, &to, command);

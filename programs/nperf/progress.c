@@ -27,22 +27,16 @@ void progress_end(progress *p)
     fflush(stderr);
 }
 
-static void eta_text(double s, char *buf, size_t size)
-{
-    long left = lround(s);
-    if (isnan(s))
-        buf[0] = 0;
-    else if (left >= 3600)
-        snprintf(buf, size, ", %ld:%02ld:%02ld left", left / 3600, left / 60 % 60, left % 60);
-    else
-        snprintf(buf, size, ", %ld:%02ld left", left / 60, left % 60);
-}
-
 static void show_launch(progress *p, const cbx_measure_progress *e)
 {
     char left[40];
-
-    eta_text(e->eta_s, left, sizeof(left));
+    long seconds = lround(e->eta_s);
+    if (isnan(e->eta_s))
+        left[0] = 0;
+    else if (seconds >= 3600)
+        snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        snprintf(left, sizeof left, ", %ld:%02ld left", seconds / 60, seconds % 60);
     if (p->terminal) {
         clear_line(p);
         fprintf(stderr, "[%zu/%zu%s] %s %s", e->launches_done, e->launches_total, left, p->point, e->text);

@@ -77,15 +77,6 @@ static int verdict_of(const readings *r)
     return fabs(r->off.value) <= MAX_OFF && r->off.upper - r->off.lower <= MAX_WIDTH ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
-static cbx_json *readings_json(const readings *r)
-{
-    return cbx_json_object(
-        J_NUMBER("empty_call_ns", r->empty_ns), J_NUMBER("addition_ns", r->addition_ns),
-        J_NUMBER("additions_per_ns", 1 / r->addition_ns), J_NUMBER("tenfold_chain_off", r->off.value),
-        J_NUMBER("tenfold_chain_off_lower", r->off.lower), J_NUMBER("tenfold_chain_off_upper", r->off.upper),
-        J_NUMBER("clock_reading_ns", r->clock.cost_ns), J_NUMBER("clock_granule_ns", r->clock.granule_ns));
-}
-
 static int read_rows(const selftest *t, const cbx_rows *rows, pass *p)
 {
     double *const ns[] = { &p->empty_ns, &p->short_ns, &p->long_ns };
@@ -138,7 +129,12 @@ int selftest_clock(const selftest *t, cbx_json **out)
                r.empty_ns, r.addition_ns, 1 / r.addition_ns, 100 * r.off.value, 100 * r.off.lower, 100 * r.off.upper,
                r.clock.cost_ns, selftest_word(verdict_of(&r)));
     }
-    *out = readings_json(&r);
+
+    *out = cbx_json_object(
+        J_NUMBER("empty_call_ns", r.empty_ns), J_NUMBER("addition_ns", r.addition_ns),
+        J_NUMBER("additions_per_ns", 1 / r.addition_ns), J_NUMBER("tenfold_chain_off", r.off.value),
+        J_NUMBER("tenfold_chain_off_lower", r.off.lower), J_NUMBER("tenfold_chain_off_upper", r.off.upper),
+        J_NUMBER("clock_reading_ns", r.clock.cost_ns), J_NUMBER("clock_granule_ns", r.clock.granule_ns));
     if (!*out) return opt_fail(t->run, "out of memory");
     return verdict_of(&r);
 }

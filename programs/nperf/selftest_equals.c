@@ -139,21 +139,6 @@ static cbx_json *kernels_json(const cbx_proof_pool *pools, size_t n, const cbx_p
     return list;
 }
 
-static cbx_json *equals_json(const cbx_proof_alarms *a, const cbx_proof_pool *pools, size_t n,
-                             const cbx_proof_rate *by_pool)
-{
-    const cbx_proof_rate both = cbx_proof_rate_of(a->rows.hits + a->gates.hits, a->rows.trials + a->gates.trials);
-    cbx_json *o = cbx_json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
-                                  J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
-
-    selftest_put_rate(o, "row_alarms", &a->rows);
-    selftest_put_rate(o, "gate_alarms", &a->gates);
-    selftest_put_rate(o, "row_table_alarms", &a->row_tables);
-    selftest_put_rate(o, "gate_table_alarms", &a->gate_tables);
-    cbx_json_set(o, "kernels", kernels_json(pools, n, by_pool));
-    return o;
-}
-
 static void print_rate(const char *what, const cbx_proof_rate *r)
 {
     printf("  %-28s %zu of %zu, %.2f %% [%.2f, %.2f]\n", what, r->hits, r->trials,
@@ -187,7 +172,16 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
         print_rate("tables of a gate, any", &a.gate_tables);
         for (size_t i = 0; i < n; i++) print_rate(pools[i].name, &by_pool[i]);
     }
-    *out = equals_json(&a, pools, n, by_pool);
+    const cbx_proof_rate both = cbx_proof_rate_of(a.rows.hits + a.gates.hits, a.rows.trials + a.gates.trials);
+    cbx_json *document = cbx_json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
+                                         J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
+
+    selftest_put_rate(document, "row_alarms", &a.rows);
+    selftest_put_rate(document, "gate_alarms", &a.gates);
+    selftest_put_rate(document, "row_table_alarms", &a.row_tables);
+    selftest_put_rate(document, "gate_table_alarms", &a.gate_tables);
+    cbx_json_set(document, "kernels", kernels_json(pools, n, by_pool));
+    *out = document;
     if (!*out) return opt_fail(t->run, "out of memory");
     return equals_verdict(&a);
 }
@@ -297,22 +291,6 @@ static int power_verdict(const finding *f, size_t n)
     return EXIT_PASS;
 }
 
-static cbx_json *power_json(const finding *f, size_t n)
-{
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < n; i++) {
-        cbx_json *one = cbx_json_push_object(list);
-        cbx_json_put(one, J_TEXT("kernel", f[i].kernel), J_NUMBER("planted", f[i].slow), J_NUMBER("seen", f[i].seen),
-                     J_NUMBER("launch_variation", f[i].variation), J_BOOL("promised", is_promised(&f[i])));
-        selftest_put_rate(one, "found", &f[i].found);
-        if (!strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
-            selftest_put_rate(o, "found_2_percent_at_1_percent_variation", &f[i].found);
-    }
-    cbx_json_put(o, J_INT("launches_a_side", 25), J_JSON("findings", list));
-    return o;
-}
-
 static void print_power(const finding *f, size_t n)
 {
     printf("planted slow-downs found by a gate of 25 launches a side among 50 rows: %s\n",
@@ -346,7 +324,18 @@ int selftest_power(const selftest *t, cbx_json **out)
     progress_end(t->progress);
     if (!status) {
         if (!t->args->json) print_power(found, n);
-        *out = power_json(found, n);
+        cbx_json *document = cbx_json_new_object(), *list = cbx_json_new_array();
+        for (size_t i = 0; i < n; i++) {
+            cbx_json *one = cbx_json_push_object(list);
+            cbx_json_put(one, J_TEXT("kernel", found[i].kernel), J_NUMBER("planted", found[i].slow),
+                         J_NUMBER("seen", found[i].seen), J_NUMBER("launch_variation", found[i].variation),
+                         J_BOOL("promised", is_promised(&found[i])));
+            selftest_put_rate(one, "found", &found[i].found);
+            if (!strcmp(found[i].kernel, "simulated") && found[i].slow == SLOW)
+                selftest_put_rate(document, "found_2_percent_at_1_percent_variation", &found[i].found);
+        }
+        cbx_json_put(document, J_INT("launches_a_side", 25), J_JSON("findings", list));
+        *out = document;
         if (*out) selftest_put_recording(*out, &result);
         status = !*out ? opt_fail(t->run, "out of memory") : power_verdict(found, n);
     }

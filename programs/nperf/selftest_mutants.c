@@ -158,13 +158,6 @@ static int verdict_of(const mutant_score *s)
     return s->mutants && !s->busy ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
-static cbx_json *score_json(const mutant_score *s)
-{
-    return cbx_json_object(J_INT("mutants", s->mutants), J_INT("found", s->found), J_INT("honest", s->honest),
-                           J_INT("honest_ok", s->honest_ok), J_TEXT("survivors", cbx_text_str(s->survivors)),
-                           J_INT("too_busy", s->busy));
-}
-
 int selftest_mutants(const selftest *t, cbx_json **out)
 {
     const cbx_case_list *cases = nperf_cases();
@@ -188,6 +181,9 @@ int selftest_mutants(const selftest *t, cbx_json **out)
                s.mutants, s.honest_ok, s.honest, selftest_word(verdict_of(&s)), cbx_text_str(s.survivors));
         if (s.busy) printf("         %zu could not be measured: the machine is too busy\n", s.busy);
     }
-    *out = score_json(&s);
+
+    *out = cbx_json_object(J_INT("mutants", s.mutants), J_INT("found", s.found), J_INT("honest", s.honest),
+                           J_INT("honest_ok", s.honest_ok), J_TEXT("survivors", cbx_text_str(s.survivors)),
+                           J_INT("too_busy", s.busy));
     return *out ? verdict_of(&s) : opt_fail(t->run, "out of memory");
 }

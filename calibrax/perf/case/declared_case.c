@@ -174,22 +174,6 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_array *
 
 /* --- turns: every group's axes are permuted by one permutation --- */
 
-/* out[..., i, ...] = a[..., order[i], ...] along the axis. */
-static void permute(const cbx_array *a, int axis, const size_t *order, cbx_array *out)
-{
-    const cbx_array_desc *d = cbx_array_get_desc(a);
-    size_t outer = 1, block = cbx_dtype_size(d->dtype);
-    const size_t n = d->shape[axis];
-    const char *from = cbx_array_data(a);
-    char *to = cbx_array_data_mut(out);
-
-    for (int i = 0; i < axis; i++) outer *= d->shape[i];
-    for (int i = axis + 1; i < d->ndim; i++) block *= d->shape[i];
-    for (size_t o = 0; o < outer; o++)
-        for (size_t i = 0; i < n && block; i++)
-            memcpy(to + (o * n + i) * block, from + (o * n + order[i]) * block, block);
-}
-
 /* A copy of an array, permuted by each group that it is in; `which` is its number among the inputs
  * or outputs. */
 static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool input, size_t which,
@@ -214,7 +198,17 @@ static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool
         if (n) cbx_rng_permutation(&rng, n, order);
         st = cbx_array_create(ctx, cbx_array_get_desc(made), &next, err);
         if (!st) {
-            permute(made, axis, order, next);
+            /* out[..., i, ...] = a[..., order[i], ...] along the axis. */
+            const cbx_array_desc *desc = cbx_array_get_desc(made);
+            size_t outer = 1, block = cbx_dtype_size(desc->dtype);
+            const size_t axes = desc->shape[axis];
+            const char *from = cbx_array_data(made);
+            char *to = cbx_array_data_mut(next);
+            for (int i = 0; i < axis; i++) outer *= desc->shape[i];
+            for (int i = axis + 1; i < desc->ndim; i++) block *= desc->shape[i];
+            for (size_t o = 0; o < outer; o++)
+                for (size_t i = 0; i < axes && block; i++)
+                    memcpy(to + (o * axes + i) * block, from + (o * axes + order[i]) * block, block);
             cbx_array_free(made);
             made = next;
         }

@@ -139,20 +139,6 @@ static const char *find_program(cbx_arena *arena, const char *name)
     return NULL;
 }
 
-/* Where scripts/setup-refs.sh puts a framework's environment. */
-static const char *refs_interpreter(cbx_arena *arena, const char *provider)
-{
-    const char *root = getenv("NPERF_REFS_ENV_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"),
-               *path = NULL;
-    if (root && *root)
-        path = cbx_arena_printf(arena, "%s/%s/bin/python", root, provider);
-    else if (cache && *cache)
-        path = cbx_arena_printf(arena, "%s/calibrax/refs/%s/bin/python", cache, provider);
-    else if (home && *home)
-        path = cbx_arena_printf(arena, "%s/.cache/calibrax/refs/%s/bin/python", home, provider);
-    return path && access(path, X_OK) == 0 ? path : NULL;
-}
-
 cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena,
                                     const char **path, const char **origin, cbx_err *err)
 {
@@ -172,7 +158,16 @@ cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const ch
     }
     if (!found) {
         where = "scripts/setup-refs.sh";
-        found = refs_interpreter(arena, provider);
+        /* Where scripts/setup-refs.sh puts a framework's environment. */
+        const char *root = getenv("NPERF_REFS_ENV_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"),
+                   *place = NULL;
+        if (root && *root)
+            place = cbx_arena_printf(arena, "%s/%s/bin/python", root, provider);
+        else if (cache && *cache)
+            place = cbx_arena_printf(arena, "%s/calibrax/refs/%s/bin/python", cache, provider);
+        else if (home && *home)
+            place = cbx_arena_printf(arena, "%s/.cache/calibrax/refs/%s/bin/python", home, provider);
+        found = place && access(place, X_OK) == 0 ? place : NULL;
     }
     if (!found) {
         where = "PATH";

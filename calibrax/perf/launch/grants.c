@@ -180,22 +180,6 @@ static int read_object(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
-static void read_programs(maker *m)
-{
-    const char *home = getenv("HOME");
-
-    if (m->f->interpreter) read_interpreter(m, m->f->interpreter);
-    for (size_t i = 0; m->f->program[i]; i++) {
-        const char *p = m->f->program[i];
-        if (p[0] != '/' && !strchr(p, '/')) continue;
-        read_too(m, strstr(p, ".py") ? cbx_path_parent(m->g->arena, p) : p);
-    }
-    if (home && home[0] == '/') read_too(m, cbx_arena_printf(m->g->arena, "%s/.local/lib", home));
-    read_list(m, getenv("LD_LIBRARY_PATH"));
-    read_list(m, getenv("NPERF_PLUGINS"));
-    dl_iterate_phdr(read_object, m);
-}
-
 /* All but the folders of one launch; out->failed: no memory. */
 static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out)
 {
@@ -221,7 +205,19 @@ static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants
                 push(m.g, DEVICE, cbx_arena_printf(m.g->arena, "/dev/%s", e->d_name));
         if (dir) closedir(dir);
     }
-    if (!out->failed) read_programs(&m);
+    if (!out->failed) {
+        const char *home = getenv("HOME");
+        if (m.f->interpreter) read_interpreter(&m, m.f->interpreter);
+        for (size_t i = 0; m.f->program[i]; i++) {
+            const char *place = m.f->program[i];
+            if (place[0] != '/' && !strchr(place, '/')) continue;
+            read_too(&m, strstr(place, ".py") ? cbx_path_parent(m.g->arena, place) : place);
+        }
+        if (home && home[0] == '/') read_too(&m, cbx_arena_printf(m.g->arena, "%s/.local/lib", home));
+        read_list(&m, getenv("LD_LIBRARY_PATH"));
+        read_list(&m, getenv("NPERF_PLUGINS"));
+        dl_iterate_phdr(read_object, &m);
+    }
     for (size_t i = 0; i < CBX_LEN(f->definitions) && !out->failed; i++) read_definition(&m, f->definitions[i]);
     for (size_t i = 0; i < p->nreadable && !out->failed; i++) read_too(&m, p->readable[i]);
     for (size_t i = 0; i < p->nwritable && !out->failed; i++) add(out, WRITE, p->writable[i], m.hidden, m.nhidden);

@@ -67,19 +67,6 @@ static cbx_status stack_examples(cbx__local_bench *l, size_t start, batch *examp
     return st;
 }
 
-/* Throughput counts the examples asked for: a dataset's own batch has to hold them. */
-static cbx_status check_rows(const cbx__local_bench *l, const batch *b, size_t start, cbx_err *err)
-{
-    const cbx_array *first = b->count ? b->items[0].array : NULL; /* none: the benchmark keeps its batch to itself */
-    bool there = !first;
-
-    for (size_t k = 0; k < b->count; k++) there = there || cbx_array_dim(b->items[k].array, 0) == b->examples;
-    return there ? CBX_OK
-                 : cbx_fail(err, CBX_ESHAPE,
-                            "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
-                            dataset_name(l), start, cbx_array_dim(first, 0), b->examples);
-}
-
 static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *out, cbx_err *err)
 {
     const cbx_dataset_ops *d = l->ops.dataset;
@@ -93,7 +80,15 @@ static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *
                                      &count, err);
         if (st) return st;
         out->count = count;
-        st = check_rows(l, out, start, err);
+        /* Throughput counts the examples asked for: a dataset's own batch has to hold them. */
+        const cbx_array *first = out->count ? out->items[0].array
+                                            : NULL; /* none: the benchmark keeps its batch to itself */
+        bool there = !first;
+        for (size_t k = 0; k < out->count; k++) there = there || cbx_array_dim(out->items[k].array, 0) == out->examples;
+        st = there ? CBX_OK
+                   : cbx_fail(err, CBX_ESHAPE,
+                              "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
+                              dataset_name(l), start, cbx_array_dim(first, 0), out->examples);
         if (st) clear(out);
         return st;
     }

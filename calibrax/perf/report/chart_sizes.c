@@ -224,30 +224,6 @@ static void put_series_marks(cbx_text *out, const size_plot *p, size_t first, si
                             x_of(p, &p->points[i]), y_of(p, &p->points[i]));
 }
 
-/* The bound of each shape as a dash, and lines between those of one form. */
-static void put_roofline(cbx_text *out, const size_plot *p)
-{
-    pen line = { .out = out, .open = "<path class=roof d=\"", .coarse = p->nshapes >= MANY };
-    double dash_x = -2 * MARK_GAP;
-
-    for (size_t i = 0; i + 1 < p->nshapes; i++) {
-        const size_point *a = p->shapes[i], *b = p->shapes[i + 1];
-        if (isfinite(a->bound) && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
-            stroke(&line, x_of(p, a), cbx__axis_place(&p->y, a->bound), x_of(p, b), cbx__axis_place(&p->y, b->bound));
-    }
-    for (size_t i = 0; i < p->nshapes; i++) {
-        const size_point *a = p->shapes[i];
-        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
-        if (!isfinite(a->bound) || (p->nshapes >= MANY && fabs(x - dash_x) < MARK_GAP)) continue;
-        dash_x = x;
-        if (line.open) cbx_text_puts(out, line.open);
-        line.open = NULL;
-        cbx_text_printf(out, "M%.1f %.1fh10", x - 5, y);
-    }
-    end_line(&line);
-    cbx_text_putc(out, '\n');
-}
-
 /* Names at the right edge, at the height of their rightmost point, moved apart where they would
  * touch. */
 typedef struct edge_label {
@@ -311,7 +287,26 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx__charts_put_text(out, arena, name, 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
-    put_roofline(out, p);
+    /* The bound of each shape as a dash, and lines between those of one form. */
+    pen roof = { .out = out, .open = "<path class=roof d=\"", .coarse = p->nshapes >= MANY };
+    double dash_x = -2 * MARK_GAP;
+
+    for (size_t i = 0; i + 1 < p->nshapes; i++) {
+        const size_point *a = p->shapes[i], *b = p->shapes[i + 1];
+        if (isfinite(a->bound) && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
+            stroke(&roof, x_of(p, a), cbx__axis_place(&p->y, a->bound), x_of(p, b), cbx__axis_place(&p->y, b->bound));
+    }
+    for (size_t i = 0; i < p->nshapes; i++) {
+        const size_point *a = p->shapes[i];
+        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
+        if (!isfinite(a->bound) || (p->nshapes >= MANY && fabs(x - dash_x) < MARK_GAP)) continue;
+        dash_x = x;
+        if (roof.open) cbx_text_puts(out, roof.open);
+        roof.open = NULL;
+        cbx_text_printf(out, "M%.1f %.1fh10", x - 5, y);
+    }
+    end_line(&roof);
+    cbx_text_putc(out, '\n');
     for (size_t i = 0, n; i < p->n; i += n) {
         int series = p->points[i].item->series;
         for (n = 1; i + n < p->n && p->points[i + n].item->series == series;) n++;

@@ -48,21 +48,6 @@ static int by_line(const void *a, const void *b)
     return c ? c : (x->at->order > y->at->order) - (x->at->order < y->at->order);
 }
 
-/* Scaled copies of one shape have the same ratios to their first dimension; others the same
- * dimensions but one. */
-static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
-{
-    const cbx_row *r = p->row;
-    const cbx__report_shape *s = &p->shape;
-    const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", grows, r->case_name,
-                                        r->machine ? r->machine : "", r->platform, r->baseline,
-                                        r->variant ? r->variant : "default", s->variety);
-    for (size_t i = 0; name && i < s->ndims; i++)
-        if (i != grows)
-            name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / (grows == WHOLE ? s->dim[0] : 1));
-    return name;
-}
-
 static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *out)
 {
     *out = (point){ .row = r, .order = order, .size = 1 };
@@ -89,7 +74,17 @@ static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, si
         const size_t ndims = q->shape.ndims > 1 ? q->shape.ndims : 0;
         for (size_t k = 0; k <= ndims; k++) {
             entry e = { .at = q, .grows = k < ndims ? k : WHOLE };
-            e.line = line_name(arena, q, e.grows);
+            /* Scaled copies of one shape have the same ratios to their first dimension; others the same dimensions
+             * but one. */
+            const cbx_row *r = q->row;
+            const cbx__report_shape *s = &q->shape;
+            const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", e.grows, r->case_name,
+                                                r->machine ? r->machine : "", r->platform, r->baseline,
+                                                r->variant ? r->variant : "default", s->variety);
+            for (size_t i = 0; name && i < s->ndims; i++)
+                if (i != e.grows)
+                    name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / (e.grows == WHOLE ? s->dim[0] : 1));
+            e.line = name;
             memory.failed = memory.failed || !e.line;
             (*out)[(*n)++] = e;
         }

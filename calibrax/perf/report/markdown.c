@@ -31,24 +31,6 @@ static void put_words(cbx_text *t, const char *s)
     cbx_text_clear(&words);
 }
 
-static void put_row(report *r, const cbx__report_item *it, const bool *shown)
-{
-    cbx__put_mixed(r->out, put_words, "| ", cbx__report_where(r->arena, r->view, it->group), " |", NULL);
-    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
-        if (!shown[c]) continue;
-        if (c <= CBX__COLUMN_STATUS || it->row->has_metrics)
-            cbx__report_columns[c].put(&r->cell, it, r->arena, &cbx__report_utf8);
-        if (c == CBX__COLUMN_STATUS && it->class != CBX__REPORT_GOOD && it->row->failure_reason) {
-            cbx_text_puts(&r->cell, ": ");
-            cbx__report_put_public(&r->cell, it->row->failure_reason, 60);
-        }
-        cbx_text_puts(r->out, r->cell.len ? " " : "");
-        flush_cell(r);
-        cbx_text_puts(r->out, " |");
-    }
-    cbx_text_putc(r->out, '\n');
-}
-
 /* Columns that no row of the case fills are left out. */
 static void put_case(report *r, size_t c)
 {
@@ -65,7 +47,22 @@ static void put_case(report *r, size_t c)
         if (shown[k]) cbx_text_puts(r->out, cbx__report_columns[k].number ? "--:|" : "---|");
     cbx_text_putc(r->out, '\n');
     for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++)
-        if (it->group->case_index == c && !cbx__report_is_left_out(it->row)) put_row(r, it, shown);
+        if (it->group->case_index == c && !cbx__report_is_left_out(it->row)) {
+            cbx__put_mixed(r->out, put_words, "| ", cbx__report_where(r->arena, r->view, it->group), " |", NULL);
+            for (size_t column = 0; column < CBX__COLUMN_COUNT; column++) {
+                if (!shown[column]) continue;
+                if (column <= CBX__COLUMN_STATUS || it->row->has_metrics)
+                    cbx__report_columns[column].put(&r->cell, it, r->arena, &cbx__report_utf8);
+                if (column == CBX__COLUMN_STATUS && it->class != CBX__REPORT_GOOD && it->row->failure_reason) {
+                    cbx_text_puts(&r->cell, ": ");
+                    cbx__report_put_public(&r->cell, it->row->failure_reason, 60);
+                }
+                cbx_text_puts(r->out, r->cell.len ? " " : "");
+                flush_cell(r);
+                cbx_text_puts(r->out, " |");
+            }
+            cbx_text_putc(r->out, '\n');
+        }
 }
 
 /* --- notes --- */

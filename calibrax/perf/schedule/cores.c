@@ -78,27 +78,6 @@ static int core_of(const char *root, int cpu, bool *smt)
     return lowest;
 }
 
-static void read_nodes(const char *root, cbx__topology *t)
-{
-    int nodes[NODES], cpus[CBX__MAX_CPUS];
-    size_t nnodes = read_list(root, "node/online", nodes, CBX_LEN(nodes));
-
-    for (size_t i = 0; i < nnodes; i++) {
-        char file[64];
-        snprintf(file, sizeof(file), "node/node%d/cpulist", nodes[i]);
-        size_t n = read_list(root, file, cpus, CBX_LEN(cpus));
-        bool used = false;
-        for (size_t k = 0; k < n; k++)
-            for (cbx__cpu *c = t->cpus; c < t->cpus + t->ncpus; c++) {
-                if (c->cpu != cpus[k]) continue;
-                c->node = nodes[i];
-                used = true;
-            }
-        t->nnodes += used;
-    }
-    if (t->nnodes == 0) t->nnodes = 1;
-}
-
 static int by_core(const void *a, const void *b)
 {
     const cbx__cpu *x = a, *y = b;
@@ -114,7 +93,22 @@ void cbx__topology_read(const char *root, const int *cpus, size_t n, cbx__topolo
         out->cpus[out->ncpus++] = (cbx__cpu){ cpus[i], core_of(root, cpus[i], &out->smt), 0 };
     qsort(out->cpus, out->ncpus, sizeof(*out->cpus), by_core);
     for (size_t i = 0; i < out->ncpus; i++) out->ncores += i == 0 || out->cpus[i].core != out->cpus[i - 1].core;
-    read_nodes(root, out);
+    int nodes[NODES], of_node[CBX__MAX_CPUS];
+    size_t nnodes = read_list(root, "node/online", nodes, CBX_LEN(nodes));
+    for (size_t i = 0; i < nnodes; i++) {
+        char file[64];
+        snprintf(file, sizeof(file), "node/node%d/cpulist", nodes[i]);
+        size_t number = read_list(root, file, of_node, CBX_LEN(of_node));
+        bool used = false;
+        for (size_t k = 0; k < number; k++)
+            for (cbx__cpu *c = out->cpus; c < out->cpus + out->ncpus; c++) {
+                if (c->cpu != of_node[k]) continue;
+                c->node = nodes[i];
+                used = true;
+            }
+        out->nnodes += used;
+    }
+    if (out->nnodes == 0) out->nnodes = 1;
 }
 
 /* --- dealing --- */

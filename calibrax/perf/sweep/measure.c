@@ -375,27 +375,6 @@ static cbx_status run_jobs(sweep *w, cbx_err *err)
 
 /* --- results --- */
 
-/* The table as the file has it; a point is good by the rows of this run and those it took over. */
-static cbx_status collect(sweep *w, cbx_err *err)
-{
-    cbx_arena arena;
-    cbx_row *rows = NULL;
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->npoints; i++) {
-        bool good = false;
-        for (const job *j = w->jobs + i * w->s.nplatforms; j < w->jobs + (i + 1) * w->s.nplatforms; j++)
-            for (size_t r = 0; j->done && r < j->rows.count; r++)
-                good = good || (cbx_row_is_good(&j->rows.rows[r]) && !cbx_row_is_limit(&j->rows.rows[r]));
-        w->result->points_good += good;
-    }
-    cbx_arena_init(&arena, cbx_ctx_allocator(w->ctx));
-    cbx_status st = lay_table(w, &arena, &rows, &n, err);
-    if (!st) st = cbx__table_read(rows, n, &w->result->rows, err);
-    cbx_arena_clear(&arena);
-    return st;
-}
-
 /* Rows of this run only: kept ones are in the store already. */
 static cbx_status store_rows(sweep *w, cbx_err *err)
 {
@@ -446,7 +425,21 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
             w.s.launches_total, w.npoints, (double)w.s.launches_total * LAUNCH_S / 60, LAUNCH_S);
     st = run_jobs(&w, err);
     result->interrupted = cbx__session_stopped(&w.s);
-    cbx_status end = collect(&w, &second);
+    /* The table as the file has it; a point is good by the rows of this run and those it took over. */
+    cbx_arena arena;
+    cbx_row *rows = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < w.npoints; i++) {
+        bool good = false;
+        for (const job *j = w.jobs + i * w.s.nplatforms; j < w.jobs + (i + 1) * w.s.nplatforms; j++)
+            for (size_t r = 0; j->done && r < j->rows.count; r++)
+                good = good || (cbx_row_is_good(&j->rows.rows[r]) && !cbx_row_is_limit(&j->rows.rows[r]));
+        w.result->points_good += good;
+    }
+    cbx_arena_init(&arena, cbx_ctx_allocator(w.ctx));
+    cbx_status end = lay_table(&w, &arena, &rows, &n, &second);
+    if (!end) end = cbx__table_read(rows, n, &w.result->rows, &second);
+    cbx_arena_clear(&arena);
     if (!end) end = store_rows(&w, &second);
     if (!st && end) st = cbx_fail(err, end, "%s", second.message);
 done:

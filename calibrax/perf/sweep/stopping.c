@@ -243,23 +243,6 @@ static double reference_variance(const cbx__session *s, const cbx__plan *plan, c
     return 0;
 }
 
-/* Launches that the goal needs: the most of any row. */
-static size_t launches_needed(const cbx__session *s, cbx__plan *plan)
-{
-    size_t needed = 1;
-
-    for (cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++) {
-        const bool reference = a->baseline == s->opts->case_ops->baselines[0];
-        if (!is_planned(a) || !(s->goal.half_width > 0)) continue;
-        const double v = launch_variance(&a->pilot, a->epochs) +
-                         (reference ? 0 : reference_variance(s, plan, a->platform));
-        if (cbx_stat_launches_for(M_PI_2 * v, s->goal.half_width, LATE_LEVEL, &a->pilot.needed, NULL))
-            a->pilot.needed = s->launches;
-        if (a->pilot.needed > needed) needed = a->pilot.needed;
-    }
-    return needed;
-}
-
 /* Best epochs for each; those asked for where a launch must show its warm-up. */
 static void choose_epochs(const cbx__session *s, cbx__plan *plan)
 {
@@ -318,7 +301,17 @@ static void plan_for_budget(const cbx__session *s, cbx__point *p, double left_s)
 static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double left_s, cbx_err *err)
 {
     choose_epochs(s, &p->plan);
-    size_t needed = launches_needed(s, &p->plan);
+    /* Launches that the goal needs: the most of any row. */
+    size_t needed = 1;
+    for (cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count; a++) {
+        const bool reference = a->baseline == s->opts->case_ops->baselines[0];
+        if (!is_planned(a) || !(s->goal.half_width > 0)) continue;
+        const double v = launch_variance(&a->pilot, a->epochs) +
+                         (reference ? 0 : reference_variance(s, &p->plan, a->platform));
+        if (cbx_stat_launches_for(M_PI_2 * v, s->goal.half_width, LATE_LEVEL, &a->pilot.needed, NULL))
+            a->pilot.needed = s->launches;
+        if (a->pilot.needed > needed) needed = a->pilot.needed;
+    }
     size_t last = s->goal.decide || needed > s->launches / MARGIN ? s->launches : MARGIN * needed;
     if (last < CBX__FIRST_LOOK) last = s->launches < CBX__FIRST_LOOK ? s->launches : CBX__FIRST_LOOK;
     p->limit = last < s->launches ? "precision" : "most";
