@@ -117,9 +117,8 @@ static void read_points(case_reader *c, const cbx_json *root)
     for (size_t i = 0; i < n && !r->st; i++) {
         cbx_err why = CBX_ERR_INIT;
         cbx_params *p = NULL;
-        cbx_text t;
         cbx__read_at(r, "points", i);
-        cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
+        CBX_SCOPED(cbx_text, t, cbx_ctx_allocator(r->ctx));
         cbx_json_write(list ? cbx_json_at(list, i) : defaults, CBX_JSON_COMPACT, &t);
         cbx_status st = cbx_text_check(&t, &why);
         if (!st) st = cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why);
@@ -127,7 +126,6 @@ static void read_points(case_reader *c, const cbx_json *root)
         if (st) cbx__read_fault(r, "%.200s", why.message);
         if (!st) texts[i] = cbx__read_made(r, cbx_arena_strdup(&d->arena, cbx_params_json(p)));
         cbx_params_free(p);
-        cbx_text_clear(&t);
     }
     cbx_json_unref(defaults);
     cbx__read_at(r, NULL, 0);

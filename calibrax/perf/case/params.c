@@ -125,9 +125,8 @@ static cbx_status add_json(cbx_params **p, cbx_err *err)
     const size_t old = (*p)->bytes;
     cbx_params *grown = NULL;
     bool any = false;
-    cbx_text t;
 
-    cbx_text_init(&t, &(*p)->al);
+    CBX_SCOPED(cbx_text, t, &(*p)->al);
     for (size_t i = 0; i < (*p)->ndefs; i++) {
         const cbx_param_def *d = &(*p)->defs[i];
         const param_value *v = &(*p)->value[i];
@@ -152,7 +151,6 @@ static cbx_status add_json(cbx_params **p, cbx_err *err)
         memcpy(grown->json, cbx_text_str(&t), t.len + 1);
         *p = grown;
     }
-    cbx_text_clear(&t);
     return st;
 }
 

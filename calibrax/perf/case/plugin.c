@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 
 struct cbx_case_set {
@@ -111,9 +112,8 @@ cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err
 {
     const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE);
     cbx_status st = CBX_OK;
-    cbx_arena arena;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     while (!st && from && *from) {
         const size_t len = strcspn(from, ":");
         const char *path = cbx_arena_strndup(&arena, from, len);
@@ -123,7 +123,6 @@ cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err
             st = cbx_case_set_add_plugin(ctx, set, path, err);
         from += len + (from[len] == ':');
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 

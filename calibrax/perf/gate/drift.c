@@ -118,10 +118,9 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
 {
     cbx_json *root = cbx_json_new_document("nperf-drift");
     size_t n = count ? count : list->count;
-    cbx_text signature;
     cbx_status st = CBX_OK;
 
-    cbx_text_init(&signature, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, signature, cbx_ctx_allocator(ctx));
     cbx_json *cases = cbx_json_set_object(root, "cases");
     for (size_t i = 0; !st && i < n; i++) {
         const cbx_case_ops *c = count ? cbx_case_find(list, names[i]) : list->cases[i];
@@ -138,7 +137,6 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
     }
     if (!st) st = cbx_text_check(&signature, err);
     if (!st) st = cbx_json_check(root, err);
-    cbx_text_clear(&signature);
     return CBX_FINISH(st, *out = root, cbx_json_unref(root));
 }
 
@@ -165,9 +163,8 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
                  const char *words)
 {
     cbx_json *o = cbx_json_push_object(findings);
-    cbx_text sentence;
 
-    cbx_text_init(&sentence, cbx_allocator_default());
+    CBX_SCOPED(cbx_text, sentence, cbx_allocator_default());
     cbx_text_puts(&sentence, p->case_name);
     if (p->point) cbx_text_printf(&sentence, " %s", p->point);
     if (p->baseline) cbx_text_printf(&sentence, " %s", p->baseline);
@@ -185,7 +182,6 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
     cbx__set_copy(o, "is", is);
     cbx__set_copy(o, "was", was);
     cbx_json_set(o, "sentence", sentence.status ? NULL : cbx_json_new_string(cbx_text_str(&sentence)));
-    cbx_text_clear(&sentence);
 }
 
 static void compare_output(cbx_json *findings, const place *p, const cbx_json *kept, const cbx_json *now)

@@ -297,14 +297,13 @@ static bool tag_point(cbx_arena *arena, const cbx_row *row, bool several_machine
     cbx_json *point = NULL, *value;
     const char *key;
     bool ok = true;
-    cbx_text text;
 
     *n = 0;
     tags[(*n)++] = (cbx_tag){ "baseline", row->baseline };
     if (row->variant && strcmp(row->variant, "default") != 0) tags[(*n)++] = (cbx_tag){ "variant", row->variant };
     if (several_machines) tags[(*n)++] = (cbx_tag){ "machine", machine_of(row) };
     if (cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL)) return false;
-    cbx_text_init(&text, &arena->al);
+    CBX_SCOPED(cbx_text, text, &arena->al);
     for (size_t i = 0; ok && *n < MAX_TAGS && cbx_json_member(point, i, &key, &value); i++) {
         const char *word = cbx_json_string_value(value);
         const bool taken = !strcmp(key, "baseline") || !strcmp(key, "variant") || !strcmp(key, "machine");
@@ -317,7 +316,6 @@ static bool tag_point(cbx_arena *arena, const cbx_row *row, bool several_machine
         tags[*n] = (cbx_tag){ key, cbx_arena_strdup(arena, cbx_text_str(&text)) };
         ok = key && tags[(*n)++].value && !text.status;
     }
-    cbx_text_clear(&text);
     cbx_json_unref(point);
     return ok;
 }
@@ -347,7 +345,6 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
     const char **list = cbx_arena_calloc(&g->arena, t->n, sizeof *list);
     size_t n = 0;
     bool named = false;
-    cbx_text text;
 
     if (!list) return no_memory(err);
     for (size_t i = 0; i < t->n; i++) {
@@ -360,10 +357,9 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
     }
     if (!named) return CBX_OK;
     qsort(list, n, sizeof *list, cbx_compare_texts);
-    cbx_text_init(&text, &g->arena.al);
+    CBX_SCOPED(cbx_text, text, &g->arena.al);
     for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%.12s", i ? "+" : "", list[i]);
     cbx_json *machines = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
-    cbx_text_clear(&text);
     return cbx_run_builder_set_environment(b, "machine", machines, err);
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
 #include "calibrax/perf/gate/gate.h"
@@ -213,15 +214,13 @@ static cbx_status single_gate(lab *l, size_t i, bool *alarm, cbx_err *err)
 
 static cbx_status row_table(lab *l, size_t i, bool *alarm, cbx_err *err)
 {
-    cbx_arena scratch;
     cbx_status st = CBX_OK;
 
     (void)i;
     *alarm = false;
     for (size_t r = 0; r < l->o.rows && !st; r++) st = judge_pair(l, pool_at(l, r), r, err);
-    cbx_arena_init(&scratch, cbx_ctx_allocator(l->ctx));
+    CBX_SCOPED(cbx_arena, scratch, cbx_ctx_allocator(l->ctx));
     if (!st) st = cbx__table_correct(CASE_NAME, l->now, l->o.rows, &scratch, err);
-    cbx_arena_clear(&scratch);
     for (size_t r = 0; r < l->o.rows && !st; r++) *alarm = *alarm || is_different(l->now[r].verdict_holm);
     return st;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/profiling/procfs.h"
@@ -62,9 +63,8 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     int channel[2];
     const char *launcher;
-    cbx_arena arena;
 
-    cbx_arena_init(&arena, al);
+    CBX_SCOPED(cbx_arena, arena, al);
     cbx_status st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &launcher, err);
     /* close-on-exec, and above the child's own descriptors */
     const bool made = !st && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == 0;
@@ -88,7 +88,6 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     if (!st) c->channel = channel[0];
     if (st && channel[0] >= 0) close(channel[0]);
     if (channel[1] >= 0) close(channel[1]);
-    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/launch/energy_source.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
@@ -341,7 +342,6 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
                           const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
 {
     uint64_t steal = cbx__proc_steal_read(), throttles = cbx__proc_throttles(), waited = 0;
-    cbx_arena arena;
 
     cbx__launch_record_init(record);
     cbx__run *x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
@@ -350,7 +350,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
         .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns(), .seeds = w->seeds
     };
     record->load_1min = cbx__proc_load_read();
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx__scratch_folder_init(&x->scratch);
     cbx_status st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
@@ -371,7 +371,6 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     cbx__talk_close(x->t);
     cbx__scratch_folder_remove(&x->scratch);
     if (x->checker.w) cbx__checker_clear(&x->checker);
-    cbx_arena_clear(&arena);
     record->steal_ticks = cbx__proc_steal_read() - steal;
     record->throttles = throttles == UINT64_MAX ? UINT64_MAX : cbx__proc_throttles() - throttles;
     record->pressure_percent = cbx__proc_pressure_read();

@@ -15,6 +15,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
@@ -132,7 +133,6 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
 {
     const char *list = cbx_arena_printf(arena, "%s.json", stem);
     cbx_json *hashes = cbx_json_new_object();
-    cbx_text text;
     bool ok = list && hashes && cbx_dir_create_parent(ctx, list, NULL) == CBX_OK;
     for (size_t i = 0; ok && i < 2 * w->c->noutputs; i++) {
         char key[32], hash[CBX_HASH_SIZE];
@@ -142,10 +142,9 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
              cbx_hash_file(ctx, path, hash, NULL) == CBX_OK && cbx_json_set_string(hashes, key, hash);
     }
     if (ok) cbx_json_set_double(hashes, "seconds", w->oracle_s);
-    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
     cbx_json_write(hashes, CBX_JSON_COMPACT, &text);
     if (ok && cbx_text_check(&text, NULL) == CBX_OK) cbx_file_write_atomic(ctx, list, text.data, text.len, NULL);
-    cbx_text_clear(&text);
     cbx_json_unref(hashes);
 }
 
@@ -168,12 +167,9 @@ static void keep_entry(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *o
 
 void cbx__oracle_give_back(cbx_workload *w)
 {
-    cbx_arena arena;
-
     if (!w->oracle_entry[0] || !w->answers || !w->answers[0]) return;
-    cbx_arena_init(&arena, &w->al);
+    CBX_SCOPED(cbx_arena, arena, &w->al);
     write_entry(w->ctx, w, w->oracle_entry, &arena);
-    cbx_arena_clear(&arena);
     w->oracle_entry[0] = '\0';
 }
 
@@ -252,9 +248,8 @@ static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts
 cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
 {
     const char *worker, *stem = NULL;
-    cbx_arena arena;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
     if (!st) {
         /* no folder: no cache */
@@ -268,6 +263,5 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
         }
         if (!st && stem) keep_entry(ctx, w, opts, stem, &arena);
     }
-    cbx_arena_clear(&arena);
     return st;
 }

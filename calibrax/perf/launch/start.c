@@ -2,6 +2,7 @@
  * The start of a launch: which program runs the baseline, with what environment, on which cores,
  * under which limits.
  */
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
@@ -106,16 +107,14 @@ cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err)
     cbx__talk_opts opts = { .timeout_s = 60 };
     cbx_sandbox_facts facts;
     cbx__talk *t = NULL;
-    cbx_arena arena;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &program[0], err);
     if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &opts, &t, err);
     if (!st && !cbx__talk_launched(t, &facts))
         st = cbx_fail(err, t->failure == CBX_FAILURE_WORKER_MISSING ? CBX_EVERSION : CBX_EIO, "%s", t->message);
     if (!st) *out = facts;
     cbx__talk_close(t);
-    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/profiling/procfs.h"
 
 #define OTHER_LAUNCHER                                                                                                 \
@@ -397,8 +398,7 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
 bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op,
                    cbx_json **answer)
 {
-    cbx_text line;
-    cbx_text_init(&line, &t->al);
+    CBX_SCOPED(cbx_text, line, &t->al);
     if (message) {
         cbx_json_write(message, CBX_JSON_COMPACT, &line);
         cbx_text_putc(&line, '\n');
@@ -409,9 +409,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
                        CBX__WIRE_LINE_MAX);
         cbx__child_kill(&t->child);
     }
-    bool ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
-    cbx_text_clear(&line);
-    return ok;
+    return cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
 }
 
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)

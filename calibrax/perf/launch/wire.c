@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "calibrax/base/idioms.h"
+
 /* Space for the descriptors of a message. */
 union descriptors {
     struct cmsghdr align;
@@ -61,15 +63,13 @@ cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const
 cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds,
                           cbx_err *err)
 {
-    cbx_text line;
-    cbx_text_init(&line, al);
+    CBX_SCOPED(cbx_text, line, al);
     cbx_json_write(message, CBX_JSON_COMPACT, &line);
     cbx_text_putc(&line, '\n');
     cbx_status st = cbx_text_check(&line, err);
     if (!st && line.len > CBX__WIRE_LINE_MAX)
         st = cbx_fail(err, CBX_EOVERFLOW, "a protocol message of %zu bytes is too long", line.len);
     if (!st) st = cbx__wire_send_text(w, line.data, line.len, fds, nfds, err);
-    cbx_text_clear(&line);
     return st;
 }
 

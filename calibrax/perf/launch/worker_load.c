@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/launch/worker_internal.h"
 
 #define POISON       0x7e
@@ -29,7 +30,6 @@ static bool find_case(cbx__worker *w, const cbx_json *m)
 {
     const char *name = cbx_json_get_string(m, "case", ""), *baseline = cbx_json_get_string(m, "baseline", NULL);
     cbx_json *point = cbx_json_get(m, "point");
-    cbx_text text;
 
     w->c = cbx_case_find(w->cases, name);
     if (!w->c) return cbx__worker_fail(w, CBX_FAILURE_WORKER_MISSING, "this worker does not know the case '%s'", name);
@@ -39,11 +39,10 @@ static bool find_case(cbx__worker *w, const cbx_json *m)
             return cbx__worker_fail(w, CBX_FAILURE_WORKER_MISSING,
                                     "case '%s' has no native baseline '%s' in this worker", name, baseline);
     }
-    cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(w->ctx));
     cbx_json_write(point, CBX_JSON_COMPACT, &text);
     cbx_status st = cbx_text_check(&text, &w->err);
     if (!st) st = cbx_case_point(w->ctx, w->c, cbx_text_str(&text), "load", &w->point, &w->err);
-    cbx_text_clear(&text);
     return st ? cbx__worker_fail_status(w, st, CBX_FAILURE_PROTOCOL) : true;
 }
 

@@ -161,7 +161,6 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
     cbx_workload_opts o = w->opts;
     cbx_params *point = NULL;
     cbx_json *other = NULL;
-    cbx_text t;
     int64_t seed = 0;
 
     *out = NULL;
@@ -169,7 +168,7 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
     o.rotations = 0;
     o.cache_dir = NULL;
     o.secret = true;
-    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, t, cbx_ctx_allocator(ctx));
     cbx_status st = draw_seed(def, seeds, &seed, err);
     if (!st) st = cbx_json_parse(text, strlen(text), "point", &other, err);
     if (!st) {
@@ -178,7 +177,6 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
         st = cbx_text_check(&t, err);
     }
     if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", &point, err);
-    cbx_text_clear(&t);
     cbx_json_unref(other);
     if (!st) st = cbx_workload_create(ctx, w->c, point, &o, out, err);
     if (st) {

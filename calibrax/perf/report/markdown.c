@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 #include "calibrax/perf/report/view.h"
 
@@ -22,13 +23,10 @@ static void flush_cell(report *r)
 /* Words of rows, fit to be published, escaped. */
 static void put_words(cbx_text *t, const char *s)
 {
-    cbx_text words;
-
-    cbx_text_init(&words, &t->al);
+    CBX_SCOPED(cbx_text, words, &t->al);
     cbx__report_put_public(&words, s, 0);
     cbx_text_put_markdown(t, cbx_text_str(&words));
     if (words.status) t->status = words.status;
-    cbx_text_clear(&words);
 }
 
 /* Columns that no row of the case fills are left out. */

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
+
 void cbx__charts_put_text(cbx_text *out, cbx_arena *arena, const char *s, size_t max)
 {
-    cbx_text public;
-
-    cbx_text_init(&public, &arena->al);
+    CBX_SCOPED(cbx_text, public, &arena->al);
     cbx__report_put_public(&public, s, max);
     cbx_text_put_html(out, cbx_text_str(&public));
-    cbx_text_clear(&public);
 }
 
 cbx__axis cbx__charts_time_axis(double min_s, double max_s, double from, double to, double gap)
@@ -83,14 +82,11 @@ void cbx__charts_close(cbx__charts *c)
 void cbx__chart_draw(const cbx__charts *c, cbx_plot *plot, const cbx__chart_lines *l, const char *kind,
                      const char *metric, const char *caption, cbx_text *out)
 {
-    cbx_text words;
-
-    cbx_text_init(&words, &c->arena->al);
+    CBX_SCOPED(cbx_text, words, &c->arena->al);
     cbx__report_put_public(&words, caption, 160);
     cbx_status st = words.status;
     if (!st) st = cbx__pages_put_figure(out, plot, l, kind, metric, cbx_text_str(&words));
     if (st == CBX_ENOMEM) out->status = CBX_ENOMEM;
-    cbx_text_clear(&words);
 }
 
 /* --- the main chart ---
@@ -117,7 +113,6 @@ static void put_row(cbx_text *out, const cbx__axis *a, const cbx__report_item *i
 {
     const cbx_row *r = it->row;
     double at = percent(a, cbx__report_median(r));
-    cbx_text time;
 
     cbx_text_printf(out, "<div class=\"%s\"><span>", it->reference ? "row ref" : it->limit ? "row limit" : "row");
     cbx__charts_put_text(out, arena, cbx__report_name(arena, it), 40);
@@ -137,10 +132,9 @@ static void put_row(cbx_text *out, const cbx__axis *a, const cbx__report_item *i
         cbx_text_printf(out, "<line class=i x1=%.1f%% x2=%.1f%% y1=10 y2=10 />", percent(a, r->steady.lower),
                         percent(a, r->steady.upper));
     cbx_text_printf(out, "<use href=#m%d x=%.1f%% y=10 /></g></svg><span>", cbx__series_mark(it->series), at);
-    cbx_text_init(&time, &arena->al);
+    CBX_SCOPED(cbx_text, time, &arena->al);
     cbx__report_put_seconds(&time, cbx__report_median(r), &cbx__report_utf8);
     cbx_text_put_html(out, cbx_text_str(&time));
-    cbx_text_clear(&time);
     cbx_text_puts(out, "</span></div>\n");
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/report/view.h"
 
 #define CELL(name, ...)                                                                                                \
@@ -171,15 +172,13 @@ bool cbx__report_column_is_used(const cbx__report_view *v, size_t case_index, cb
                                 cbx_arena *arena)
 {
     bool used = column == CBX__COLUMN_BASELINE;
-    cbx_text cell;
 
-    cbx_text_init(&cell, &arena->al);
+    CBX_SCOPED(cbx_text, cell, &arena->al);
     for (const cbx__report_item *it = v->items; !used && it < v->items + v->nitems; it++) {
         if (!it->row->has_metrics || (case_index != SIZE_MAX && it->group->case_index != case_index)) continue;
         cbx_text_reset(&cell);
         cbx__report_columns[column].put(&cell, it, arena, &cbx__report_ascii);
         used = cell.len && strcmp(cbx_text_str(&cell), cbx__report_ascii.none) != 0;
     }
-    cbx_text_clear(&cell);
     return used;
 }

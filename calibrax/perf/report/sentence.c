@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 #include "calibrax/perf/report/view.h"
 
@@ -52,10 +53,9 @@ static void say_time(const speaker *s, const cbx__report_item *it)
 static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__report_group *g)
 {
     cbx__report_ratio ratio;
-    cbx_text number;
 
     if (!cbx__report_ratio_of(it->row, &ratio)) return;
-    cbx_text_init(&number, &s->arena->al);
+    CBX_SCOPED(cbx_text, number, &s->arena->al);
     cbx__report_put_ratio(&number, &ratio, false);
     size_t split = strcspn(cbx_text_str(&number), " "); /* the names go before the bracket */
     cbx__put_mixed(s->out, say, "", cbx__report_name(s->arena, it), " takes ", NULL);
@@ -64,7 +64,6 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     cbx_text_add(s->out, cbx_text_str(&number), split);
     cbx__put_mixed(s->out, say, " of the time of ", cbx__report_name(s->arena, g->reference),
                    cbx_text_str(&number) + split, NULL);
-    cbx_text_clear(&number);
     say_roofline(s, it->row, ", and reaches ");
 }
 

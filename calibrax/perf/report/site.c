@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/pages/page_head.h"
 #include "calibrax/pages/page_parts.h"
 #include "calibrax/perf/report/site_internal.h"
@@ -66,7 +67,6 @@ static void put_title(cbx__page *p)
 
 static void put_head(cbx__page *p, const cbx_rows *rows)
 {
-    cbx_text sentence;
 
     cbx__pages_put_head(p->out, cbx__site_script_hash);
     put_title(p);
@@ -78,7 +78,7 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
     cbx__page_put(p, "<h1>");
     put_title(p);
     cbx__page_put(p, "</h1>\n");
-    cbx_text_init(&sentence, &p->arena->al);
+    CBX_SCOPED(cbx_text, sentence, &p->arena->al);
     cbx_report_sentence(rows, &sentence);
     for (const char *line = cbx_text_str(&sentence); *line;) { /* a paragraph a line */
         size_t n = strcspn(line, "\n");
@@ -87,7 +87,6 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
         cbx_text_reset(&p->cell);
         line += n + (line[n] == '\n');
     }
-    cbx_text_clear(&sentence);
     cbx__page_put(p, "</header>\n");
 }
 
@@ -265,12 +264,11 @@ void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text
     if (p.shown && p.names && p.statuses && cbx__charts_open(&p.charts, &view, p.arena, p.opts->history)) {
         /* With fewer points of a case each time, until the page is small enough or one is left. */
         size_t max = p.opts->max_bytes, largest = 1;
-        cbx_text text;
         for (size_t c = 0; c < p.view->ncases; c++) {
             size_t n = cbx__page_groups(&p, c, true);
             largest = n > largest ? n : largest;
         }
-        cbx_text_init(&text, &p.arena->al);
+        CBX_SCOPED(cbx_text, text, &p.arena->al);
         p.out = &text;
         put_page(&p, rows);
         for (p.limit = largest; max && text.len > max && p.limit > 1 && !text.status;) {
@@ -287,7 +285,6 @@ void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text
             out->status = text.status;
         else
             cbx_text_add(out, cbx_text_str(&text), text.len);
-        cbx_text_clear(&text);
     } else
         out->status = CBX_ENOMEM;
     cbx__charts_close(&p.charts);

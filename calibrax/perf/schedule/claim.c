@@ -50,7 +50,6 @@ static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, 
 cbx_status cbx_claim_take(cbx_ctx *ctx, const cbx_claim_opts *opts, cbx_claim **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_arena arena;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_claim_opts of another version");
     if (opts->wait_s < 0)
@@ -58,9 +57,8 @@ cbx_status cbx_claim_take(cbx_ctx *ctx, const cbx_claim_opts *opts, cbx_claim **
     cbx_claim *c = cbx_mem_calloc(al, 1, sizeof *c);
     if (!c) return cbx_fail_nomem(err, "the cores of commands");
     c->al = *al;
-    cbx_arena_init(&arena, al);
+    CBX_SCOPED(cbx_arena, arena, al);
     cbx_status st = take(ctx, opts, &arena, &c->locks, err);
-    cbx_arena_clear(&arena);
     return CBX_FINISH(st, *out = c, cbx_mem_free(al, c, sizeof *c));
 }
 

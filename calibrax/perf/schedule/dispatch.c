@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
+
 /* --- the crew --- */
 
 typedef struct member member;
@@ -180,10 +182,9 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err)
 {
     crew c = { .d = d,
                .max_running = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
-    cbx_arena arena;
 
     if (d->njobs == 0) return CBX_OK;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st = cbx_lock_dir(ctx, &arena, &c.dir, err);
     c.taken = cbx_arena_calloc(&arena, d->njobs, sizeof(*c.taken));
     c.members = cbx_arena_calloc(&arena, d->nresources, sizeof(*c.members));
@@ -195,7 +196,6 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err)
         pthread_cond_destroy(&c.ended);
         pthread_mutex_destroy(&c.lock);
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 

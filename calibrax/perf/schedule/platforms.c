@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/schedule/cores.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
@@ -19,10 +20,9 @@
 static void find_nvidia(cbx_ctx *ctx, const char *root, const char *library, cbx__accelerators *out)
 {
     const char *const *addresses = NULL;
-    cbx_arena arena;
     size_t naddresses = 0;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     /* PCI addresses, in the order in which NVML counts: the driver keeps a folder for each
      * device */
     const char *folder = cbx_path_join(&arena, root, "proc/driver/nvidia/gpus");
@@ -51,7 +51,6 @@ static void find_nvidia(cbx_ctx *ctx, const char *root, const char *library, cbx
         cbx_gpu_close(gpu);
         out->n++;
     }
-    cbx_arena_clear(&arena);
 }
 
 /* --- none --- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/launch/talk.h"
 #include "calibrax/perf/schedule/locks.h"
 
@@ -60,13 +61,12 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
                               .output = o->output };
     cbx__environment env;
     cbx__talk *t = NULL;
-    cbx_arena arena;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_command_opts of another version");
     memset(record, 0, sizeof *record);
     record->exit_code = -1;
     record->wall_ns = record->cpu_user_s = record->cpu_system_s = record->hwm_bytes = record->tree_bytes = NAN;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx__environment_init(&env, &arena, NULL);
     cbx__claim_pass(o->claim, &child, &env);
     for (size_t i = 0; i < o->nenv; i++) cbx__environment_set(&env, o->env[i].name, o->env[i].value);
@@ -86,6 +86,5 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
         if (t->tree_peak) record->tree_bytes = (double)t->tree_peak;
     }
     cbx__talk_close(t);
-    cbx_arena_clear(&arena);
     return st;
 }

@@ -11,6 +11,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/run_table.h"
@@ -81,9 +82,8 @@ static cbx_status split_words(cbx_arena *arena, const char *text, const char *co
 {
     const char **words = cbx_arena_calloc(arena, strlen(text) / 2 + 2, sizeof(*words)), *s = text;
     size_t n = 0;
-    cbx_text word;
 
-    cbx_text_init(&word, &arena->al);
+    CBX_SCOPED(cbx_text, word, &arena->al);
     while (words && *(s += strspn(s, " \t\n"))) {
         char quote = 0;
         cbx_text_reset(&word);
@@ -99,7 +99,6 @@ static cbx_status split_words(cbx_arena *arena, const char *text, const char *co
         if (quote || !words[n] || word.status) break;
         n++;
     }
-    cbx_text_clear(&word);
     if (!words || (*s && !words[n])) return cbx_fail_nomem(err, "the words of a command");
     if (words[n]) return cbx_fail(err, CBX_EINVAL, "a quote is not closed in '%s'", text);
     if (!n) return cbx_fail(err, CBX_EINVAL, "a command is empty");
@@ -551,10 +550,8 @@ static cbx_row named(const cbx_row *r, cbx_text *name)
 
 void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
 {
-    cbx_text first_name, name;
-
-    cbx_text_init(&first_name, &out->al);
-    cbx_text_init(&name, &out->al);
+    CBX_SCOPED(cbx_text, first_name, &out->al);
+    CBX_SCOPED(cbx_text, name, &out->al);
     for (size_t i = 0; i < rows->count; i++) {
         cbx_row first = named(&rows->rows[0], &first_name), r = named(&rows->rows[i], &name);
         if (!cbx_row_is_good(&r)) {
@@ -570,8 +567,6 @@ void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
         }
     }
     if (first_name.status || name.status) out->status = CBX_ENOMEM;
-    cbx_text_clear(&first_name);
-    cbx_text_clear(&name);
 }
 
 static int by_median(const void *a, const void *b)

@@ -14,6 +14,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/perf/schedule/dispatch.h"
 #include "calibrax/perf/sweep/public.h"
@@ -147,17 +148,15 @@ static cbx_status prepare_jobs(sweep *w, cbx_err *err)
 static cbx_status check_outputs(sweep *w, cbx_err *err)
 {
     const cbx_measure_opts *o = w->s.opts;
-    cbx_arena scratch;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = o->out_path ? cbx_file_check_writable(w->ctx, o->out_path, &why) : CBX_OK;
 
     if (st) return cbx_fail(err, st, "%s; choose another folder for results", why.message);
     if (!o->store_root) return CBX_OK;
-    cbx_arena_init(&scratch, cbx_ctx_allocator(w->ctx));
+    CBX_SCOPED(cbx_arena, scratch, cbx_ctx_allocator(w->ctx));
     const char *probe = cbx_path_join(&scratch, cbx_path_join(&scratch, o->store_root, o->case_ops->name), "writable");
     st = probe ? cbx_file_check_writable(w->ctx, probe, &why)
                : cbx_fail(&why, CBX_ENOMEM, "out of memory for the store's path");
-    cbx_arena_clear(&scratch);
     return st ? cbx_fail(err, st, "%s; choose another store", why.message) : CBX_OK;
 }
 
@@ -269,7 +268,6 @@ static cbx_status finish_job(cbx_ctx *ctx, sweep *w, job *j, cbx_err *err)
     char whole[CBX_ERR_MESSAGE_SIZE], reported[CBX_ERR_MESSAGE_SIZE] = "";
     cbx_row *rows = NULL;
     size_t n = 0;
-    cbx_arena arena;
     cbx_status st = cbx__rows_judge(ctx, &w->s, &j->p, err);
 
     if (st) return st;
@@ -283,10 +281,9 @@ static cbx_status finish_job(cbx_ctx *ctx, sweep *w, job *j, cbx_err *err)
     pthread_mutex_lock(&w->s.lock);
     st = cbx__rows_make(ctx, &w->s, &j->p, &j->rows, &w->result->raw, err);
     j->done = !st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     if (!st && path) st = lay_table(w, &arena, &rows, &n, err);
     if (!st && path) st = cbx__table_write(ctx, path, rows, n, &w->older, err);
-    cbx_arena_clear(&arena);
     pthread_mutex_unlock(&w->s.lock);
     if (!st) cbx__session_tell(&w->s, CBX_MEASURE_DONE, 0, "%s", j->p.label);
     return st;

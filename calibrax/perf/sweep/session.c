@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
@@ -82,7 +83,6 @@ void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches)
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
 {
     cbx_machine m;
-    cbx_arena scratch;
     const char *worker;
     bool device = false;
 
@@ -93,11 +93,10 @@ void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
     }
     /* measured again: a share of the roofline is one of what the machine does today */
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, true, &s->probe, NULL);
-    cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, scratch, cbx_ctx_allocator(ctx));
     if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &worker, NULL) ||
         cbx__worker_hash(ctx, worker, &scratch, s->worker_hash, NULL))
         s->worker_hash[0] = 0;
-    cbx_arena_clear(&scratch);
     for (size_t i = 0; i < s->nplatforms; i++) device = device || strcmp(s->platforms[i], "cpu") != 0;
     cbx__energy_source_open(ctx, device, NULL, &s->energy);
     s->have_energy = true;

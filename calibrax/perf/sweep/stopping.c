@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "calibrax/analysis/verdict.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/sweep/estimates.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/variance.h"
@@ -333,13 +334,11 @@ cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, d
 {
     size_t max_epochs = s->opts->repeats || !cbx__stopping_by_goal(s) ? s->epochs : CBX__MAX_EPOCHS;
     double left = p->share_s - spent_s;
-    cbx_arena scratch;
     cbx_status st = CBX_OK;
 
-    cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, scratch, cbx_ctx_allocator(ctx));
     for (cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count && !st; a++)
         if (cbx__attempt_alive(a)) st = cbx__pilot_read(&scratch, s, a, max_epochs, &a->pilot, err);
-    cbx_arena_clear(&scratch);
     if (st) return st;
     if (cbx__stopping_by_goal(s)) return plan_for_goal(s, p, left, err);
     if (isfinite(left) && !s->opts->twins) plan_for_budget(s, p, left); /* twins stay alike */
