@@ -496,8 +496,7 @@ static cbx_json *finding_json(const cbx_guard *g, size_t i)
     cbx_json_set_number(o, "p", f->p);
     cbx_json_set_number(o, "p_holm", f->p_holm);
     if (f->samples) cbx_json_set_int(o, "samples_needed", (int64_t)f->samples);
-    cbx_json_set_string(o, "sentence", f->sentence);
-    if (g->by[i]) cbx_json_set_string(o, "waived_by", g->by[i]->key);
+    cbx_json_put(o, J_TEXT("sentence", f->sentence), J_GIVEN("waived_by", g->by[i] ? g->by[i]->key : NULL));
     return o;
 }
 

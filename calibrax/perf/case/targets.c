@@ -90,11 +90,10 @@ cbx_json *cbx_target_json(const cbx_target_check *t)
     cbx_json *o = cbx_json_new_object();
 
     cbx_json_put(o, J_TEXT("benchmark", t->benchmark), J_TEXT("metric", t->metric), J_NUMBER("target", t->target),
-                 J_TEXT("direction", cbx_direction_name(t->direction)), J_NUMBER("value", t->value.value));
-    if (isfinite(t->value.lower)) cbx_json_set_double(o, "lower", t->value.lower);
-    if (isfinite(t->value.upper)) cbx_json_set_double(o, "upper", t->value.upper);
-    cbx_json_set_string(o, "outcome", cbx_target_outcome_name(t->outcome));
-    if (!isnan(t->margin)) cbx_json_set_double(o, "margin", t->margin);
+                 J_TEXT("direction", cbx_direction_name(t->direction)), J_NUMBER("value", t->value.value),
+                 J_KNOWN("lower", isfinite(t->value.lower) ? t->value.lower : NAN),
+                 J_KNOWN("upper", isfinite(t->value.upper) ? t->value.upper : NAN),
+                 J_TEXT("outcome", cbx_target_outcome_name(t->outcome)), J_KNOWN("margin", t->margin));
     return cbx_json_finish(o);
 }
 

@@ -67,8 +67,8 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
         if (l->unhealthy && !l->record.failure) cause = l->unhealthy;
         if (l->next && l->next->retry) cbx_json_set_int(reasons, cause, cbx_json_get_int(reasons, cause, 0) + 1);
     }
-    cbx_json_put(o, J_NUMBER("epoch_target_s", s->epoch_target_s), J_NUMBER("budget_s", s->budget_s));
-    if (isfinite(p->share_s)) cbx_json_set_double(o, "point_budget_s", p->share_s);
+    cbx_json_put(o, J_NUMBER("epoch_target_s", s->epoch_target_s), J_NUMBER("budget_s", s->budget_s),
+                 J_KNOWN("point_budget_s", isfinite(p->share_s) ? p->share_s : NAN));
     cbx_json *pilot = cbx_json_set_object(o, "pilot"); /* counts that the first launches gave, and the plan */
     cbx_json_set_int(pilot, "pilot_launches", (int64_t)a->pilot.launches);
     if (a->pilot.launches)
@@ -85,8 +85,7 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
         cbx_json_put(looks, J_INT("stopped_at", p->looks.pairs[a->look]),
                      J_NUMBER("level", cbx_looks_level(&p->looks, a->look)), J_NUMBER("error", p->looks.error));
     }
-    cbx_json_set_string(o, "stopped_because", a->stopped_because);
-    if (p->note[0]) cbx_json_set_string(o, "note", p->note);
+    cbx_json_put(o, J_TEXT("stopped_because", a->stopped_because), J_GIVEN("note", p->note[0] ? p->note : NULL));
 }
 
 /* The cores and devices of each slot; core_groups are those of CPU slots. */
@@ -201,22 +200,21 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     const cbx_json *hello = NULL;                           /* the last description that a worker gave of itself */
     double peak = NAN;
     char now[CBX_TIME_SIZE];
-    cbx_json *o = cbx_json_new_object(), *part, *env;
-
-    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
-    cbx_json *tool = cbx_json_set_object(o, "tool"), *bench = cbx_json_set_object(o, "bench");
+    cbx_json *part, *env;
     char sha[80];
     const size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
     const bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
-    cbx_json_put(tool, J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()), J_TEXT("revision", cbx_revision()),
-                 J_TEXT("build", cbx_build()));
+
     if (dirty) sha[len - 1] = 0;
-    cbx_json_put(bench, J_TEXT("sha", sha), J_BOOL("dirty", dirty));
+    cbx_json *o = cbx_json_object(
+        J_TEXT("timestamp", cbx_time_format_iso(s->started_us, now)),
+        J_JSON("tool", cbx_json_object(J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()),
+                                       J_TEXT("revision", cbx_revision()), J_TEXT("build", cbx_build()))),
+        J_JSON("bench", cbx_json_object(J_TEXT("sha", sha), J_BOOL("dirty", dirty))));
     cbx__set_copy(o, "machine", s->machine);
     part = cbx_json_set_object(o, "device");
     cbx_json_put(part, J_TEXT("kind", cpu ? "cpu" : "gpu"), J_TEXT("platform", a->platform));
-    if (p->device) cbx_json_set_int(part, "number", p->device->number);
-    if (p->device) cbx_json_set_string(part, "name", p->device->name);
+    if (p->device) cbx_json_put(part, J_INT("number", p->device->number), J_TEXT("name", p->device->name));
     cbx_json_set_null(o, "probe");
     if (s->have_probe) set_probe(cbx_json_set_object(o, "probe"), &s->probe);
     for (const cbx__launch *l = a->first; l; l = l->next) {
@@ -225,12 +223,12 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     }
     if (hello) cbx__set_copy(o, "versions", cbx_json_get(hello, "versions"));
     cbx__set_copy(o, "worker", hello);
-    cbx_json_set_string(o, "binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL);
-    cbx_json_set_string(o, "measurement_isolation", here ? "in_process" : "subprocess");
+    cbx_json_put(o, J_TEXT("binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL),
+                 J_TEXT("measurement_isolation", here ? "in_process" : "subprocess"));
     set_ints(cbx_json_set_array(o, "cpu_affinity"), p->cores, p->ncores);
-    cbx_json_set_int(o, "threads", s->threads);
-    cbx_json_set_string(o, "precision_policy", cbx__policy_applied(provider, s->precision));
-    cbx_json_set(o, "policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true));
+    cbx_json_put(o, J_INT("threads", s->threads),
+                 J_TEXT("precision_policy", cbx__policy_applied(provider, s->precision)),
+                 J_JSON("policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true)));
     part = cbx_json_set_object(o, "memory"); /* the limit of the workers, what enforced it, and a tree's peak */
     set_known(part, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
               a->last ? "the memory of the worker is not limited" : no_launch);
@@ -251,10 +249,10 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_null(o, "sandbox");
     if (!here && a->first) set_sandbox(cbx_json_set_object(o, "sandbox"), s, a);
     set_health(cbx_json_set_object(o, "health"), a);
-    part = cbx_json_set_object(o, "oracle");
-    cbx_json_set_string(part, "kind", "fp64_full");
-    cbx_json_set_string(part, "inputs_hash", p->workload_hash[0] ? p->workload_hash : NULL);
-    cbx_json_set_bool(part, "cached", p->oracle_cached);
-    cbx_json_set_bool(o, "resumed", p->resumed);
+    cbx_json_put(o,
+                 J_JSON("oracle", cbx_json_object(J_TEXT("kind", "fp64_full"),
+                                                  J_TEXT("inputs_hash", p->workload_hash[0] ? p->workload_hash : NULL),
+                                                  J_BOOL("cached", p->oracle_cached))),
+                 J_BOOL("resumed", p->resumed));
     return cbx_json_finish(o);
 }
