@@ -2,7 +2,7 @@
  * nperf gate: rows against baseline rows.  perf/gate/gate.h decides, ci/guard.h applies waivers and
  * writes, as for calibrax check.
  */
-#include "programs/nperf/gate.h"
+#include "programs/nperf/measure.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,23 @@
 #ifndef PROGRAMS_NPERF_MEASURE_H
 #define PROGRAMS_NPERF_MEASURE_H
 
-#include "programs/nperf/gate.h"
+#include "calibrax/perf/gate/gate.h"
+#include "programs/nperf/nperf.h"
+
+/* --- the gate, from its own command and from the flags --gate-... of the program --- */
+
+#define GATE_OUT    "results/gate.json"
+#define GATE_REPORT "results/gate.md"
+
+typedef struct gate_args {
+    opt_list baseline, current; /* no current: results/store */
+    cbx_row_gate_opts how;
+    const char *waivers, *out, *report, *junit;
+    bool github, json;
+} gate_args;
+
+/* Returns the exit status. */
+int gate_rows(const opt_run *run, const gate_args *a);
 
 #define MEASURE_DEFAULT_CASE "semiring_matmul"
 
@@ -37,13 +53,5 @@ const char *measure_not_for_commands(const opt_run *run);
 const char *measure_reproduce(const opt_run *run);
 /* Completes the options of a sweep.  @return an exit status; a fault has been printed */
 int measure_fill(const opt_run *run, measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p);
-
-/* --- what is shown and written (measure_show.c) --- */
-
-int show_rows(const opt_run *run, const cbx_rows *rows, bool json);
-int write_report(const opt_run *run, const cbx_rows *rows, const char *command, const outputs *to);
-int write_csv(const opt_run *run, const measure_args *a, const cbx_rows *rows);
-/* Rows that are there, rendered again. */
-int measure_render(const opt_run *run, const measure_args *a, const outputs *to);
 
 #endif

@@ -27,9 +27,5 @@ cbx_status cbx__checker_compare(cbx_ctx *ctx, cbx__checker *c, size_t set, cbx_f
 ptrdiff_t cbx__element_offset(const cbx_array *a, size_t i);
 /* Element i of some data; of complex numbers the magnitude. */
 double cbx__element_value(const void *data, cbx_dtype dtype, ptrdiff_t i);
-/* cbx_fidelity_compare, in the process of cbx_fidelity_isolate if there is one.  @return CBX_OK;
- * CBX_EIO, CBX_ENOMEM */
-cbx_status cbx__fidelity_compare_apart(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
-                                       cbx_fidelity *io, cbx_err *err);
 
 #endif

@@ -5,9 +5,19 @@
 #define CALIBRAX_PERF_SWEEP_DECLARED_RUN_H
 
 #include "calibrax/perf/case/declared.h"
+#include "calibrax/perf/case/source.h"
+#include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/sweep/exec.h"
 
 CBX_BEGIN_DECLS
+
+/* --- the checks of a case file of commands, after each run, not timed --- */
+
+/* @param how  folder, time limit, environment and stop flag of the commands among the checks
+ * @return CBX_OK; CBX_EDOM: a wrong output; CBX_ECHILD: a command did not exit with 0;
+ *         CBX_EINTERRUPTED; CBX_EIO, CBX_ENOMEM */
+cbx_status cbx__command_checks(cbx_ctx *ctx, const cbx_command_check *checks, size_t n, const cbx_command_opts *how,
+                               cbx_err *err);
 
 /** Runs the set-up of a file of kind "python", once, in the file's folder.  @return CBX_OK, also
  * without a set-up; CBX_ECHILD, CBX_EIO */

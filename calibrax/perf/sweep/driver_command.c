@@ -14,7 +14,7 @@
 #include "calibrax/base/text_keep.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
-#include "calibrax/perf/sweep/command_checks.h"
+#include "calibrax/perf/sweep/declared_run.h"
 
 #define MAX_OUTPUT ((size_t)64 << 20)
 #define NO_LIMIT_S 1e9
