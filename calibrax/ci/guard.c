@@ -509,25 +509,9 @@ static cbx_json *waiver_json(const cbx_guard *g, size_t i)
                            J_INT("uses", g->use[i].expired ? 0 : (int64_t)g->use[i].fits));
 }
 
-static cbx_json *head_json(const cbx_guard *g)
-{
-    static const char *const machines[] = { "same", "other", "unknown" };
-    cbx_json *o = cbx_json_new_object(), *counts = cbx_json_set_object(o, "counts");
-
-    for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
-        cbx_json_set_int(counts, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k]);
-    cbx_json_put(o, J_TEXT("schema", CBX_GUARD_SCHEMA), J_INT("version", CBX_GUARD_SCHEMA_VERSION),
-                 J_INT("exit_code", g->gate.exit_code),
-                 J_TEXT("reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL),
-                 J_TEXT("sentence", g->gate.sentence), J_TEXT("run", cbx_regression_run_id(g->r)),
-                 J_TEXT("baseline", cbx_regression_baseline_id(g->r)),
-                 J_TEXT("machines", machines[cbx_regression_machines(g->r)]),
-                 J_TEXT("label", cbx_regression_label(g->r)), J_INT("waived", g->gate.waived));
-    return o;
-}
-
 static cbx_status write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *user, cbx_text *out, cbx_err *err)
 {
+    static const char *const machines[] = { "same", "other", "unknown" };
     const struct {
         const char *key;
         size_t n;
@@ -538,10 +522,19 @@ static cbx_status write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *us
                           .flags = CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL,
                           .pour = pour,
                           .user = user };
-    cbx_json *o = head_json(g), *value;
-    cbx_status st = cbx_json_check(o, err);
+    cbx_json *o = cbx_json_new_object(), *counts = cbx_json_set_object(o, "counts"), *value;
     const char *key;
 
+    for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
+        cbx_json_set_int(counts, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k]);
+    cbx_json_put(o, J_TEXT("schema", CBX_GUARD_SCHEMA), J_INT("version", CBX_GUARD_SCHEMA_VERSION),
+                 J_INT("exit_code", g->gate.exit_code),
+                 J_TEXT("reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL),
+                 J_TEXT("sentence", g->gate.sentence), J_TEXT("run", cbx_regression_run_id(g->r)),
+                 J_TEXT("baseline", cbx_regression_baseline_id(g->r)),
+                 J_TEXT("machines", machines[cbx_regression_machines(g->r)]),
+                 J_TEXT("label", cbx_regression_label(g->r)), J_INT("waived", g->gate.waived));
+    cbx_status st = cbx_json_check(o, err);
     cbx_json_writer_begin(&w, NULL, '{');
     for (size_t i = 0; cbx_json_member(o, i, &key, &value); i++) cbx_json_writer_add(&w, key, value);
     cbx_json_unref(o);

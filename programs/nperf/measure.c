@@ -64,44 +64,32 @@ static bool wants_all(const measure_args *a, const outputs *to)
     return !a->latest && (!to->page || to->report || a->json);
 }
 
-/* The page always shows the newest good row of each key: what came before is its history. */
-static int render_page(const opt_run *run, const measure_args *a, const outputs *to, cbx_row_index *ix,
-                       const cbx_rows *rows)
-{
-    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
-    SCOPED_ROWS(newest, run);
-    int status = EXIT_PASS;
-
-    if (!to->page) return EXIT_PASS;
-    if (wants_all(a, to)) status = latest_rows(run, ix, "--site", CBX_ROWS_WHOLE, &newest);
-    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (!status) status = write_page(run, wants_all(a, to) ? &newest : rows, &from, to->folder);
-    if (!status) fprintf(stderr, "page: %s\n", to->page);
-    return status;
-}
-
-/* Every row, or the one of each key to show. */
-static int read_rows(const opt_run *run, const measure_args *a, const outputs *to, cbx_row_index *ix, cbx_rows *rows)
-{
-    rows->damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (!wants_all(a, to)) return latest_rows(run, ix, "--render-from", CBX_ROWS_WHOLE, rows);
-    if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, run->err))
-        return opt_fail(run, "--render-from: %s", run->err->message);
-    return EXIT_PASS;
-}
-
 static int measure_render(const opt_run *run, const measure_args *a, const outputs *to)
 {
     SCOPED(cbx_row_index) *ix = NULL;
     SCOPED_ROWS(rows, run);
     int status = open_rows(run, "--render-from", &a->render_from, &ix);
 
-    if (!status) status = read_rows(run, a, to, ix, &rows);
+    if (status) return status;
+    const bool all = wants_all(a, to); /* or the one of each key to show */
+    rows.damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!all)
+        status = latest_rows(run, ix, "--render-from", CBX_ROWS_WHOLE, &rows);
+    else if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, &rows, run->err))
+        status = opt_fail(run, "--render-from: %s", run->err->message);
     if (!status) status = show_rows(run, &rows, a->json);
     if (!status) status = write_report(run, &rows, NULL, to);
     if (!status) status = write_csv(run, a, &rows);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
-    return status ? status : render_page(run, a, to, ix, &rows);
+    if (status || !to->page) return status;
+    /* The page always shows the newest good row of each key: what came before is its history. */
+    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
+    SCOPED_ROWS(newest, run);
+    if (all) status = latest_rows(run, ix, "--site", CBX_ROWS_WHOLE, &newest);
+    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!status) status = write_page(run, all ? &newest : &rows, &from, to->folder);
+    if (!status) fprintf(stderr, "page: %s\n", to->page);
+    return status;
 }
 
 static int check_files(const opt_run *run, const outputs *to)

@@ -38,12 +38,6 @@ static const skeleton in_python[] = { { ".json", nperf_skeleton_json },
                                       { NULL, NULL } };
 static const skeleton in_commands[] = { { ".json", nperf_skeleton_commands }, { NULL, NULL } };
 
-/* Lower case and digits: it names a case, files, and what comes of them. */
-static bool is_name(const char *s)
-{
-    return *s >= 'a' && *s <= 'z' && strlen(s) <= 60 && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == 0;
-}
-
 static const char *path_of(const opt_run *run, const char *name, const char *ending)
 {
     const new_case_args *a = run->args;
@@ -111,7 +105,8 @@ static int run_new_case(const opt_run *run)
     int status = EXIT_PASS;
 
     if (run->words->count != 1) return opt_fail(run, "new-case takes one name, such as 'nperf new-case row_norm'");
-    if (!is_name(name))
+    /* it names a case, files, and what comes of them */
+    if (*name < 'a' || *name > 'z' || strlen(name) > 60 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
         return opt_fail(run,
                         "the name of a case must be a lower-case letter followed by letters, digits and _, at most 60 "
                         "characters, got '%s'",

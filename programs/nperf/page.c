@@ -23,13 +23,6 @@ static int read_document(const opt_run *run, const char *flag, const char *path,
     return EXIT_PASS;
 }
 
-static bool is_first_of_case(const cbx_rows *rows, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (!strcmp(rows->rows[i].case_name, rows->rows[at].case_name)) return false;
-    return true;
-}
-
 /* A page of its own for each case that the first one refers to. */
 static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_report_opts *first, const cbx_text *page,
                        const char *folder)
@@ -42,7 +35,10 @@ static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_repor
     opts.selftest = opts.capabilities = NULL;
     for (size_t i = 0; !status && i < rows->count; i++) {
         if (i && !strcmp(rows->rows[i].case_name, rows->rows[i - 1].case_name)) continue;
-        if (!is_first_of_case(rows, i)) continue;
+        bool first_of_case = true;
+        for (size_t k = 0; k < i && first_of_case; k++)
+            first_of_case = strcmp(rows->rows[k].case_name, rows->rows[i].case_name) != 0;
+        if (!first_of_case) continue;
         opts.only_case = rows->rows[i].case_name;
         snprintf(link, sizeof link, "href=\"%s\"", cbx_report_case_page(opts.only_case, name));
         if (!strstr(cbx_text_str(page), link)) continue;

@@ -31,26 +31,22 @@ static const char *path_of(const selftest *t, const char *folder, const char *pa
     return cbx_path_join(t->run->arena, folder, cbx_arena_printf(t->run->arena, "%s%s", part, suffix));
 }
 
-static int read_recording(const selftest *t, const char *part, cbx_measure_result *result)
-{
-    const char *path = path_of(t, t->args->from, part, ".jsonl");
-
-    cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
-    if (!cbx_path_exists(path))
-        return opt_fail(t->run, "--from: '%s' has no recording of --%s; make one with --%s --record %s", t->args->from,
-                        part, part, t->args->from);
-    if (cbx_rows_read(t->run->ctx, path, &result->rows, t->run->err))
-        return opt_fail(t->run, "--from: %s", t->run->err->message);
-    if (result->rows.damaged) fprintf(stderr, "note: %s\n", result->rows.first_damage);
-    if (!result->rows.count) return opt_fail(t->run, "--from: '%s' holds no rows", path);
-    return EXIT_PASS;
-}
-
 int selftest_recording(const selftest *t, const char *part, cbx_measure_opts *o, cbx_measure_result *result)
 {
     const char *folder = t->args->record;
 
-    if (t->args->from) return read_recording(t, part, result);
+    if (t->args->from) {
+        const char *path = path_of(t, t->args->from, part, ".jsonl");
+        cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
+        if (!cbx_path_exists(path))
+            return opt_fail(t->run, "--from: '%s' has no recording of --%s; make one with --%s --record %s",
+                            t->args->from, part, part, t->args->from);
+        if (cbx_rows_read(t->run->ctx, path, &result->rows, t->run->err))
+            return opt_fail(t->run, "--from: %s", t->run->err->message);
+        if (result->rows.damaged) fprintf(stderr, "note: %s\n", result->rows.first_damage);
+        if (!result->rows.count) return opt_fail(t->run, "--from: '%s' holds no rows", path);
+        return EXIT_PASS;
+    }
     if (folder) o->out_path = path_of(t, folder, part, ".jsonl");
     int status = selftest_measure(t, o, result);
     if (folder && result->rows.count && write_text(t->run, path_of(t, folder, part, ".raw.jsonl"), &result->raw) &&

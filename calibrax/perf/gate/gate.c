@@ -222,17 +222,6 @@ static const double *launches_of(const cbx_row *row, metric_id id, size_t *n)
     return id == TIME ? row->launch_medians_s : metric ? metric->launches : NULL;
 }
 
-static bool both_launched(const cbx_row *a, const cbx_row *b, metric_id id)
-{
-    size_t na, nb;
-
-    launches_of(a, id, &na);
-    launches_of(b, id, &nb);
-    return na && nb;
-}
-
-/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or
- * is not a number, is not good. */
 static bool passed(const cbx_row *row, const cbx_row *other)
 {
     if (!cbx_row_is_good(row)) return false;
@@ -264,7 +253,12 @@ static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other
     const bool increase = isfinite(row->host_rss_increase_mb) && isfinite(other->host_rss_increase_mb);
     const double kept_memory = increase ? row->host_rss_increase_mb : row->host_rss_mb;
     bool launched[NMETRICS];
-    for (int id = OK; id < NMETRICS; id++) launched[id] = both_launched(row, other, (metric_id)id);
+    for (int id = OK; id < NMETRICS; id++) {
+        size_t mine, theirs;
+        launches_of(row, (metric_id)id, &mine);
+        launches_of(other, (metric_id)id, &theirs);
+        launched[id] = mine && theirs;
+    }
     const double values[NMETRICS] = { /* NaN where the row has none */
                                       [TIME] = row->median_s,
                                       [TIME_MIN] = row->min_s,

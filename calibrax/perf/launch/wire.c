@@ -73,22 +73,6 @@ cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json 
     return st;
 }
 
-static void keep_descriptors(cbx__wire *w, struct msghdr *m)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            if (w->nfds < CBX__WIRE_FDS_MAX)
-                w->fds[w->nfds++] = fd;
-            else
-                close(fd);
-        }
-    }
-}
-
 cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
 {
     union descriptors control;
@@ -112,7 +96,18 @@ cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
     if (n == 0 || (n < 0 && errno == ECONNRESET))
         return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
     if (n < 0) return cbx_fail_errno(err, errno, "cannot receive a protocol message");
-    if (w->takes_fds) keep_descriptors(w, &m);
+    for (struct cmsghdr *c = w->takes_fds ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (w->nfds < CBX__WIRE_FDS_MAX)
+                w->fds[w->nfds++] = fd;
+            else
+                close(fd);
+        }
+    }
     w->len += (size_t)n;
     return CBX_OK;
 }

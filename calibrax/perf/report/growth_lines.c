@@ -170,18 +170,6 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
     return CBX_OK;
 }
 
-/* The newest of several rows at one size (seeds) stays. */
-static size_t distinct(entry *e, size_t n)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (kept && e[kept - 1].at->size == e[i].at->size) kept--;
-        e[kept++] = e[i];
-    }
-    return kept;
-}
-
 typedef struct ordered {
     cbx_growth_line line;
     size_t order;
@@ -205,7 +193,11 @@ static cbx_status fit_lines(cbx_ctx *ctx, entry *e, size_t n, bool whole, double
             order = e[i + k].at->order < order ? e[i + k].at->order : order;
             fitted = fitted && e[i + k].at->fitted;
         }
-        sizes = distinct(e + i, m);
+        sizes = 0; /* the newest of several rows at one size (seeds) stays */
+        for (size_t k = i; k < i + m; k++) {
+            if (sizes && e[i + sizes - 1].at->size == e[k].at->size) sizes--;
+            e[i + sizes++] = e[k];
+        }
         if (sizes < MIN_SIZES && (!whole || fitted)) continue;
         for (size_t k = 0; !whole && k < sizes; k++) e[i + k].at->fitted = true;
         st = fit(ctx, e + i, sizes, level, arena, &all[*found].line, err);
