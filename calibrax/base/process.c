@@ -61,29 +61,21 @@ static cbx_status read_all(int fd, char *data, size_t size, const char *name, cb
     return CBX_OK;
 }
 
-cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t max_bytes, char **data,
-                                 size_t *len, cbx_err *err)
+cbx_status cbx__memory_file_text(int fd, const char *name, size_t max_bytes, cbx_text *out, cbx_err *err)
 {
     struct stat info;
-    cbx_status st;
-    size_t size;
-    char *text;
 
     if (fstat(fd, &info) != 0) return cbx_fail_errno(err, errno, "cannot read '%s'", name);
-    size = (size_t)info.st_size;
+    const size_t size = (size_t)info.st_size;
     if (size > max_bytes)
         return cbx_fail(err, CBX_EOVERFLOW, "'%s' has %zu bytes, and at most %zu are read", name, size, max_bytes);
-    text = cbx_mem_alloc(al, size + 1);
-    if (!text) return cbx_fail_nomem(err, name);
-    st = read_all(fd, text, size, name, err);
-    if (st) {
-        cbx_mem_free(al, text, size + 1);
-        return st;
-    }
-    text[size] = '\0';
-    *data = text;
-    *len = size;
-    return CBX_OK;
+    cbx_text t = { .al = out->al, .data = cbx_mem_alloc(&out->al, size + 1), .len = size, .cap = size + 1 };
+    if (!t.data) return cbx_fail_nomem(err, name);
+    cbx_status st = read_all(fd, t.data, size, name, err);
+    t.data[size] = '\0';
+    cbx_text_clear(st ? &t : out);
+    if (!st) *out = t;
+    return st;
 }
 
 /* --- starting --- */

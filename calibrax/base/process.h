@@ -91,12 +91,10 @@ int cbx__fd_up(int fd);
 /* An empty file in memory, numbered as above, sealable. */
 cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);
 /*
- * All that a file holds, from its beginning, NUL-terminated behind the last byte.
+ * All that a file holds, from its beginning, in the place of what the text holds.
  * @param name  for messages
- * @param data  freed with cbx_mem_free(al, data, len + 1); written on success only, as len
- * @return CBX_OK; CBX_EOVERFLOW (more than max_bytes); CBX_EIO; CBX_ENOMEM
+ * @return CBX_OK; CBX_EOVERFLOW (more than max_bytes); CBX_EIO; CBX_ENOMEM: the text stays
  */
-cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t max_bytes, char **data,
-                                 size_t *len, cbx_err *err);
+cbx_status cbx__memory_file_text(int fd, const char *name, size_t max_bytes, cbx_text *out, cbx_err *err);
 
 #endif

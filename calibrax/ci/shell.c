@@ -117,18 +117,10 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     return CBX_OK;
 }
 
-/* Standard output of the last run.  Free as cbx_file_read says. */
-static cbx_status read_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err)
-{
-    return cbx__memory_file_read(cbx_ctx_allocator(sh->ctx), sh->output, "standard output", OUTPUT_MAX, data, len, err);
-}
-
 cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err, ...)
 {
     cbx__shell_end end;
     va_list words;
-    char *data;
-    size_t len;
 
     CBX_SCOPED(cbx_text, line, cbx_ctx_allocator(sh->ctx));
     cbx__put_mixed(&line, cbx__put_quoted, "git -C ", dir, NULL);
@@ -143,10 +135,9 @@ cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *e
     if (end.failure && (!exit_code || end.failure != CBX_FAILURE_EXITED))
         return cbx_fail(err, CBX_ECHILD, "git failed in '%s': %s", dir, end.message);
     if (!output) return CBX_OK;
-    st = read_output(sh, &data, &len, err);
+    st = cbx__memory_file_text(sh->output, "standard output", OUTPUT_MAX, &line, err);
     if (st) return st;
-    *output = cbx_arena_strndup(sh->arena, data, len);
-    cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
+    *output = cbx_arena_strndup(sh->arena, line.data, line.len);
     return *output ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
 
@@ -175,17 +166,15 @@ cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const c
                               cbx__shell_end *end, cbx_err *err)
 {
     cbx_status st = cbx__shell_run(sh, job, end, err);
-    size_t len;
-    char *text;
 
     if (st || end->failure) return st;
     *value = end->wall_s;
     if (!metric) return CBX_OK;
-    st = read_output(sh, &text, &len, err);
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(sh->ctx));
+    st = cbx__memory_file_text(sh->output, "standard output", OUTPUT_MAX, &text, err);
     if (st) return st;
-    if (!cbx__metric_scan(text, metric, value))
+    if (!cbx__metric_scan(text.data, metric, value))
         snprintf(end->message, sizeof end->message, "no number after '%s' in the output of the benchmark", metric);
-    cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
     return CBX_OK;
 }
 

@@ -7,7 +7,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 
@@ -135,14 +135,9 @@ cbx_status cbx_waivers_from_text(cbx_ctx *ctx, const char *text, size_t len, con
 
 cbx_status cbx_waivers_read(cbx_ctx *ctx, const char *path, cbx_waivers **out, cbx_err *err)
 {
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, MAX_FILE, &text, &len, err);
-
-    if (st) return st;
-    st = cbx_waivers_from_text(ctx, text, len, path, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__file_text(ctx, path, MAX_FILE, &text, err);
+    return st ? st : cbx_waivers_from_text(ctx, text.data, text.len, path, out, err);
 }
 
 void cbx_waivers_free(cbx_waivers *w)

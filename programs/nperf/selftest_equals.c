@@ -8,7 +8,6 @@
  * at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of 50 with any
  * such row; a slow-down of 2 % in launches that vary by 1 % found by nine gates in ten.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
-#include "programs/common/stop.h"
 #include "programs/nperf/selftest.h"
 #include "suites/suites.h"
 

@@ -28,13 +28,12 @@ static int run(const char *script, cbx__process_opts o, cbx__process *p)
 
 static const cbx__process_opts usual = CBX__PROCESS_OPTS_INIT;
 
-static char *text_of(int fd, size_t *len)
+static const char *text_of(int fd, cbx_text *text)
 {
     cbx_err err = CBX_ERR_INIT;
-    char *text = NULL;
 
-    CHECK_OK(cbx__memory_file_read(cbx_allocator_default(), fd, "file", 1 << 20, &text, len, &err), &err, "read");
-    return text;
+    CHECK_OK(cbx__memory_file_text(fd, "file", 1 << 20, text, &err), &err, "read");
+    return cbx_text_str(text);
 }
 
 TEST(how_it_ended)
@@ -54,12 +53,13 @@ TEST(files_and_folder)
 {
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     const char *const env[] = { "WORD=seen", "PATH=/usr/bin:/bin", NULL };
-    char folder[64], wanted[128], *text;
+    char folder[64], wanted[128];
     int input = -1, output = -1, channel = -1;
     cbx_err err = CBX_ERR_INIT;
     cbx__process p;
-    size_t len;
+    cbx_text text;
 
+    cbx_text_init(&text, cbx_allocator_default());
     CHECK_OK(cbx__memory_file("in", &input, &err), &err, "input");
     CHECK_OK(cbx__memory_file("out", &output, &err), &err, "output");
     CHECK_OK(cbx__memory_file("channel", &channel, &err), &err, "channel");
@@ -72,15 +72,12 @@ TEST(files_and_folder)
     o.env = env;
     o.folder = folder;
     CHECK_INT(run("read x; echo \"$x $WORD ${HOME-none}\"; pwd; echo told >&3", o, &p), 0, "ends well");
-    text = text_of(output, &len);
     snprintf(wanted, sizeof wanted, "given seen none\n%s\n", folder);
-    CHECK_STR(text, wanted, "input, environment, folder");
-    cbx_mem_free(cbx_allocator_default(), text, len + 1);
-    text = text_of(channel, &len);
-    CHECK_STR(text, "told\n", "descriptor 3");
-    cbx_mem_free(cbx_allocator_default(), text, len + 1);
-    CHECK_STATUS(cbx__memory_file_read(cbx_allocator_default(), output, "file", 3, &text, &len, &err), CBX_EOVERFLOW,
-                 "too much");
+    CHECK_STR(text_of(output, &text), wanted, "input, environment, folder");
+    CHECK_STR(text_of(channel, &text), "told\n", "descriptor 3");
+    CHECK_STATUS(cbx__memory_file_text(output, "file", 3, &text, &err), CBX_EOVERFLOW, "too much");
+    CHECK_STR(cbx_text_str(&text), "told\n", "what was there stays");
+    cbx_text_clear(&text);
     close(input), close(output), close(channel);
     cbx_test_folder_remove(folder);
 }

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "calibrax/base/ctx.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/text.h"
 

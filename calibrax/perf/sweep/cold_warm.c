@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
@@ -20,7 +21,6 @@ static double value_of(const cbx_json *document, const char *metric)
 static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *folder, cbx_launch_times *out,
                          cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx_env_setting env = { o->cache_env, folder };
     cbx_command_opts how = { .struct_size = sizeof how,
                              .timeout_s = NO_LIMIT_S,
@@ -31,8 +31,7 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
                              .nenv = o->cache_env != NULL };
     cbx_command_record r = { 0 };
     cbx_json *document = NULL;
-    char *text = NULL;
-    size_t len = 0;
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
     cbx_status st = o->profiles ? cbx__memory_file("launch", &how.output, err) : CBX_OK;
 
     if (!st) st = cbx_command_run(ctx, o->name, &how, &r, err);
@@ -42,13 +41,12 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
         st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' failed: %s%s%s", o->name, r.message,
                       r.last_words[0] ? ": " : "", r.last_words);
     *out = (cbx_launch_times){ 1e-9 * r.wall_ns, 0 };
-    if (!st && o->profiles) st = cbx__memory_file_read(al, how.output, o->name, MAX_OUTPUT, &text, &len, err);
-    if (text) st = cbx_json_parse(text, len, o->name, &document, err);
+    if (!st && o->profiles) st = cbx__memory_file_text(how.output, o->name, MAX_OUTPUT, &text, err);
+    if (text.data) st = cbx_json_parse(text.data, text.len, o->name, &document, err);
     if (document) *out = (cbx_launch_times){ value_of(document, "first_call"), value_of(document, "call_time") };
     if (document && !(out->first_s >= 0 && out->steady_s >= 0))
         st = cbx_fail(err, CBX_EFORMAT, "a launch of '%s' did not report the times of its calls", o->name);
     cbx_json_unref(document);
-    cbx_mem_free(al, text, text ? len + 1 : 0);
     if (how.output) close(how.output);
     return st;
 }

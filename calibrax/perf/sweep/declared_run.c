@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
@@ -57,11 +57,12 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const char *other = c->same_as ? c->same_as : c->numbers, *path, *right;
-    char *a = NULL, *b = NULL;
-    size_t na = 0, nb = 0, i = 0;
+    size_t i = 0;
     cbx_status st;
 
     CBX_SCOPED(cbx_arena, arena, al);
+    CBX_SCOPED(cbx_text, a, al);
+    CBX_SCOPED(cbx_text, b, al);
     path = *c->file == '/' || !folder ? c->file : cbx_path_join(&arena, folder, c->file);
     right = *other == '/' || !folder ? other : cbx_path_join(&arena, folder, other);
     if (!path || !right)
@@ -69,15 +70,13 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
     else if (!cbx_path_exists(path))
         st = wrong(err, "the command wrote no '%s'", c->file);
     else
-        st = cbx_file_read(ctx, path, MAX_OUTPUT_BYTES, &a, &na, err);
-    if (!st) st = cbx_file_read(ctx, right, MAX_OUTPUT_BYTES, &b, &nb, err);
-    if (!st && c->numbers) st = compare_numbers(c, a, b, err);
-    if (!st && c->same_as && (na != nb || memcmp(a, b, na) != 0)) {
-        while (i < na && i < nb && a[i] == b[i]) i++;
+        st = cbx__file_text(ctx, path, MAX_OUTPUT_BYTES, &a, err);
+    if (!st) st = cbx__file_text(ctx, right, MAX_OUTPUT_BYTES, &b, err);
+    if (!st && c->numbers) st = compare_numbers(c, a.data, b.data, err);
+    if (!st && c->same_as && (a.len != b.len || memcmp(a.data, b.data, a.len) != 0)) {
+        while (i < a.len && i < b.len && a.data[i] == b.data[i]) i++;
         st = wrong(err, "'%s' differs from '%s' at byte %zu", c->file, c->same_as, i + 1);
     }
-    if (a) cbx_mem_free(al, a, na + 1);
-    if (b) cbx_mem_free(al, b, nb + 1);
     return st;
 }
 

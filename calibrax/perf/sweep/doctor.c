@@ -10,13 +10,13 @@
 
 #include "calibrax/array/doctor.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/base/settings.h"
 #include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/perf/launch/sandbox.h"
 #include "calibrax/perf/schedule/dispatch.h"
-#include "calibrax/perf/sweep/measure.h"
 
 #define IMPORT_LIMIT_S 60.0
 
@@ -76,8 +76,7 @@ static void see_programs(visit *v)
 /* Each is imported in a child, which prints its version. */
 static void see_frameworks(visit *v)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(v->ctx);
-    size_t n = 0, len;
+    size_t n = 0;
     const cbx_provider_ops *const *all = cbx_providers(&n);
 
     for (size_t i = 0; i < n && !(v->stop && *v->stop); i++) {
@@ -89,8 +88,8 @@ static void see_frameworks(visit *v)
         cbx_command_opts o = { .struct_size = sizeof(o), .timeout_s = IMPORT_LIMIT_S, .stop = v->stop };
         cbx_command_record r = { 0 };
         cbx_err err = CBX_ERR_INIT;
-        char *version = NULL;
         if (!p->python) continue;
+        CBX_SCOPED(cbx_text, version, cbx_ctx_allocator(v->ctx));
         if (cbx_provider_interpreter(v->ctx, p->name, "cpu", v->arena, &python, &origin, &err)) {
             cbx_doctor_add(v->out, "frameworks", p->name, CBX_DOCTOR_MISSING, err.message, p->setup);
             continue;
@@ -99,16 +98,16 @@ static void see_frameworks(visit *v)
         o.program = program;
         if (code && !cbx__memory_file("version", &o.output, NULL)) {
             if (!cbx_command_run(v->ctx, module, &o, &r, NULL) && !r.failure && r.exit_code == 0)
-                cbx__memory_file_read(al, o.output, "version", 4096, &version, &len, NULL);
+                cbx__memory_file_text(o.output, "version", 4096, &version, NULL);
             close(o.output);
         }
-        const bool here = version && version[0] && version[0] != '\n';
-        const char *text = here ? cbx_arena_printf(v->arena, "%.*s by %s (%s)", (int)strcspn(version, "\n"), version,
-                                                   python, origin)
+        const char *said = cbx_text_str(&version);
+        const bool here = said[0] && said[0] != '\n';
+        const char *text = here ? cbx_arena_printf(v->arena, "%.*s by %s (%s)", (int)strcspn(said, "\n"), said, python,
+                                                   origin)
                                 : cbx_arena_printf(v->arena, "%s (%s) cannot import '%s'", python, origin, module);
         cbx_doctor_add(v->out, "frameworks", p->name, here ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text,
                        here ? NULL : p->setup);
-        cbx_mem_free(al, version, version ? len + 1 : 0);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
@@ -194,12 +195,9 @@ static cbx_status run_program(commanding *m, const char *const *argv, const char
 
 static cbx_status measure(commanding *m, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(m->s->ctx);
     cbx_timeline_at at = { cbx_clock_ns(), 1, 0 };
     cbx_command_record r = { 0 };
     cbx_err why = CBX_ERR_INIT;
-    char *text = NULL;
-    size_t len = 0;
     int fd = -1;
     cbx_status st = cbx__memory_file("output", &fd, err);
 
@@ -210,15 +208,15 @@ static cbx_status measure(commanding *m, cbx_err *err)
                                           r.tree_bytes / MIB };
     m->out->has_process = true;
     if (!st && !m->out->status) {
-        const cbx_status read = cbx__memory_file_read(al, fd, "standard output", MAX_OUTPUT, &text, &len, &why);
+        CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(m->s->ctx));
+        const cbx_status read = cbx__memory_file_text(fd, "standard output", MAX_OUTPUT, &text, &why);
         if (read == CBX_ENOMEM)
             st = cbx_fail(err, read, "%s", why.message);
         else if (read)
             cbx__launch_fail(m->s, m->out, "output", read, "%s", why.message);
         else
-            st = cbx__output_read(m->s, m->c, text, len, m->out, err);
+            st = cbx__output_read(m->s, m->c, text.data, text.len, m->out, err);
     }
-    cbx_mem_free(al, text, text ? len + 1 : 0);
     close(fd);
     if (st || m->out->status) return st;
     /* the conditions on its outputs: one that is not met is a failed launch */

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
@@ -56,12 +57,9 @@ static cbx_status explain(worker *w, cbx_err *err)
  */
 static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, cbx_json **detail, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(w->s->ctx);
     const bool loads = !strcmp(op, "benchmark"); /* the first request, with the file for long answers */
     cbx__talk *t = w->x.t;
     cbx_json *answer = NULL, *d = NULL;
-    char *text = NULL;
-    size_t len = 0;
 
     t->phase = loads ? "start" : op;
     if (!(message = cbx_json_finish(message))) return cbx_fail_nomem(err, "a request");
@@ -74,9 +72,9 @@ static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, 
     const bool failed = cbx_json_get_bool(answer, "failed", false);
     cbx_json_unref(answer);
     if (detail || failed) {
-        st = cbx__memory_file_read(al, w->detail, "the worker's answer", DETAIL_MAX, &text, &len, err);
-        if (!st) st = cbx_json_parse(text, len, "its answer", &d, err);
-        cbx_mem_free(al, text, text ? len + 1 : 0);
+        CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(w->s->ctx));
+        st = cbx__memory_file_text(w->detail, "the worker's answer", DETAIL_MAX, &text, err);
+        if (!st) st = cbx_json_parse(text.data, text.len, "its answer", &d, err);
     }
     if (!st && failed) {
         const cbx_json *failure = cbx_json_get(d, "failure");
