@@ -12,9 +12,9 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/ci/shell.h"
+#include "calibrax/core/owned.h"
 
 #define KEEP_BUILDS 16
 
@@ -186,7 +186,7 @@ static cbx_status load_state(job *j, cbx_err *err)
 
 static cbx_status save_state(job *j, cbx_err *err)
 {
-    cbx_json *state = cbx_bisect_state(j->search);
+    CBX_OWNED(cbx_json) *state = cbx_bisect_state(j->search);
     cbx_status st;
 
     if (!state) return cbx_fail_nomem(err, "a bisection");
@@ -195,7 +195,6 @@ static cbx_status save_state(job *j, cbx_err *err)
     cbx_text_putc(&text, '\n');
     st = cbx_text_check(&text, err);
     if (!st) st = cbx_file_write_atomic(j->ctx, j->state_path, text.data, text.len, err);
-    cbx_json_unref(state);
     return st;
 }
 

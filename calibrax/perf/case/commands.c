@@ -11,6 +11,7 @@
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/text_keep.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/core/run.h"
 #include "calibrax/perf/case/declared_internal.h"
 
@@ -126,13 +127,14 @@ static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void 
 {
     cbx_metric_def *defs = make_items(r, name, v, sizeof *defs, "definitions", out);
     cbx_json *value;
-    cbx_run *made = NULL;
+    CBX_OWNED(cbx_run) *made = NULL;
     cbx_err why = CBX_ERR_INIT;
     const char *key;
 
     if (r->st) return;
-    cbx_json *run = cbx_json_object(J_TEXT("id", "defs"), J_TEXT("timestamp", "2000-01-01T00:00:00+00:00"),
-                                    J_JSON("points", cbx_json_new_array()), J_JSON("metric_defs", cbx_json_copy(v)));
+    CBX_OWNED(cbx_json) *run = cbx_json_object(J_TEXT("id", "defs"), J_TEXT("timestamp", "2000-01-01T00:00:00+00:00"),
+                                               J_JSON("points", cbx_json_new_array()),
+                                               J_JSON("metric_defs", cbx_json_copy(v)));
     cbx_json *whole = cbx_json_get(run, "metric_defs");
     for (size_t i = 0; cbx_json_member(whole, i, &key, &value); i++) {
         if (cbx_json_typeof(value) != CBX_JSON_OBJECT) continue;
@@ -141,7 +143,6 @@ static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void 
     }
     cbx_status st = cbx_json_check(run, &why);
     if (!st) st = cbx_run_from_json(r->ctx, run, "defs", &made, &why);
-    cbx_json_unref(run);
     if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
     if (st) cbx__read_fault(r, "'%s': %.200s", name, why.message);
     for (size_t i = 0; !r->st && i < cbx_run_nmetric_defs(made); i++) {
@@ -152,7 +153,6 @@ static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void 
         defs[i].group = kept(r, d->group ? d->group : "");
         defs[i].description = kept(r, d->description ? d->description : "");
     }
-    cbx_run_free(made);
 }
 
 #define PLACE(member)      offsetof(cbx__declared_entry, member)

@@ -12,9 +12,9 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/text_keep.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/case/provider.h"
 
@@ -291,7 +291,7 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
     if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
     if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
-    cbx_json *o = cbx_json_object(J_TEXT("file", file), J_TEXT("call", colon + 1));
+    CBX_OWNED(cbx_json) *o = cbx_json_object(J_TEXT("file", file), J_TEXT("call", colon + 1));
     if (f->setup) cbx_json_set_string(o, "setup", f->setup);
     cbx_json *list = cbx_json_set_array(o, "inputs");
     for (size_t i = 0; i < ops->ninputs; i++) cbx_json_push_string(list, ops->input_names[i]);
@@ -314,7 +314,6 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));
     cbx_json_write(o, CBX_JSON_COMPACT, &t);
-    cbx_json_unref(o);
     return cbx__read_made(&c->r, cbx__text_keep(&t, arena));
 }
 
@@ -482,7 +481,7 @@ static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *
 {
     cbx_declared *d = cbx_mem_zalloc(al, sizeof *d);
     case_reader c = { .r = { .ctx = ctx, .what = what, .folder = folder, .err = err }, .d = d };
-    cbx_json *root = NULL;
+    CBX_OWNED(cbx_json) *root = NULL;
 
     if (!cbx__read_made(&c.r, d)) return c.r.st;
     d->al = *al;
@@ -492,7 +491,6 @@ static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *
     d->folder = cbx__read_made(&c.r, cbx_arena_strdup(&d->arena, folder));
     if (!c.r.st) c.r.st = cbx_json_parse(text, len, what, &root, err);
     if (!c.r.st) read_case(&c, root);
-    cbx_json_unref(root);
     if (c.r.st)
         cbx_declared_free(d);
     else

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
+#include "calibrax/core/owned.h"
 
 typedef union param_value {
     int64_t number;
@@ -159,7 +159,7 @@ cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndef
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const size_t bytes = sizeof(cbx_params) + ndefs * sizeof(param_value);
-    cbx_json *object = NULL;
+    CBX_OWNED(cbx_json) *object = NULL;
     cbx_params *p = NULL;
     cbx_status st = cbx_json_parse(json, strlen(json), what, &object, err);
     if (!st && cbx_json_typeof(object) != CBX_JSON_OBJECT)
@@ -174,7 +174,6 @@ cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndef
         st = read_values(p, object, what, err);
     }
     if (!st) st = add_json(&p, err);
-    cbx_json_unref(object);
     return CBX_FINISH(st, *out = p, cbx_params_free(p));
 }
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/core/record.h"
 #include "calibrax/perf/launch/check.h"
 
@@ -213,12 +213,10 @@ static void compare_point(cbx_json *findings, const char *name, const char *poin
             find(findings, &p, NULL, NULL, NULL, "is in the manifest and cannot be run now");
             continue;
         }
-        cbx_json *now_count = cbx_json_new_int((int64_t)cbx_json_length(is)),
-                 *kept_count = cbx_json_new_int((int64_t)cbx_json_length(was));
+        CBX_OWNED(cbx_json) *now_count = cbx_json_new_int((int64_t)cbx_json_length(is)),
+                            *kept_count = cbx_json_new_int((int64_t)cbx_json_length(was));
         if (cbx_json_length(is) != cbx_json_length(was))
             find(findings, &p, "the number of outputs", now_count, kept_count, NULL);
-        cbx_json_unref(now_count);
-        cbx_json_unref(kept_count);
         for (size_t k = 0; k < cbx_json_length(is) && k < cbx_json_length(was); k++) {
             p.output = (int)k;
             compare_output(findings, &p, cbx_json_at(was, k), cbx_json_at(is, k));

@@ -9,8 +9,8 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
+#include "calibrax/core/owned.h"
 
 #define MIN_RATIO 1.10
 #define P95_RATIO 1.25
@@ -360,7 +360,7 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
 static cbx_status make_run(gate *g, gate_table *t, const char *word, bool several, cbx_run **out, cbx_err *err)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
-    cbx_run_builder *b = NULL;
+    CBX_OWNED(cbx_run_builder) *b = NULL;
     const char *name = name_run(g, t, word);
     cbx_status st = name ? CBX_OK : no_memory(err);
 
@@ -390,7 +390,6 @@ static cbx_status make_run(gate *g, gate_table *t, const char *word, bool severa
         cbx_arena_clear(&scratch);
     }
     if (!st) st = cbx_run_builder_freeze(b, out, err);
-    cbx_run_builder_free(b);
     return st;
 }
 

@@ -14,6 +14,7 @@
  * it is asked for the outputs, or that has answered from memory so far, needs more time for it than
  * it claims for a call.
  */
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/launch.h"
 
 #include <errno.h>
@@ -25,7 +26,6 @@
 #include <time.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/perf/launch/energy_source.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
@@ -68,13 +68,12 @@
 /* [ns] of a call in n calls; NaN: no number. */
 static bool null_calls(cbx__run *x, double n, double *ns)
 {
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
     char text[64];
 
     snprintf(text, sizeof text, "{\"op\":\"null\",\"iterations\":%.0f}\n", n);
     if (!cbx__run_ask(x, "null", text, "null", &m)) return false;
     *ns = cbx_json_get_double(m, "ns", NAN) / n;
-    cbx_json_unref(m);
     return true;
 }
 
@@ -258,7 +257,7 @@ static bool measure(cbx__run *x)
 
 static bool bye(cbx__run *x)
 {
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
     if (!x->o.compile_only && !call_overhead(x)) return false;
     x->r->left_behind = cbx__child_sweep(&x->t->child);
     if (x->r->left_behind > CBX__TALK_MAX_PROCESSES)
@@ -267,7 +266,6 @@ static bool bye(cbx__run *x)
     if (!cbx__run_ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
-    cbx_json_unref(m);
     return cbx__talk_end(x->t);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/policy.h"
 #include "calibrax/profiling/procfs.h"
@@ -65,7 +66,7 @@ static bool note_policy(cbx__run *x, const cbx_json *loaded)
     int found = 0;
     if (!policy) return true;
     if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
-    cbx_json *asked = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
+    CBX_OWNED(cbx_json) *asked = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
     const cbx_json *settings = cbx_json_get(asked, "settings");
     if (!asked) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
     if (cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, name, &found))
@@ -75,13 +76,12 @@ static bool note_policy(cbx__run *x, const cbx_json *loaded)
         cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
                        "the worker reads the setting '%s' back as '%s', but was given '%.40s'", name, value,
                        cbx_json_get_string(settings, name, ""));
-    cbx_json_unref(asked);
     return x->t->failure == CBX_FAILURE_NONE;
 }
 
 bool cbx__run_load(cbx__run *x)
 {
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
     cbx__load l = { 0 };
     cbx_status st = cbx__load_make(x->w, x->w->nsets, x->baseline, &x->o, x->checker.fds, x->w->c->noutputs, &l,
                                    &x->err);
@@ -90,7 +90,6 @@ bool cbx__run_load(cbx__run *x)
     bool ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
     cbx__load_clear(&l);
     ok = ok && note_policy(x, m);
-    cbx_json_unref(m);
     if (ok) cbx__run_memory_after_load(x);
     return ok;
 }
@@ -110,12 +109,11 @@ bool cbx__run_check_outputs(cbx__run *x, size_t set)
 
 bool cbx__run_compile(cbx__run *x)
 {
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
     x->r->ready_ns = (double)(cbx_clock_ns() - x->started_ns);
     if (!cbx__run_ask(x, "compile", "{\"op\":\"compile\"}\n", "compiled", &m)) return false;
     bool ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
     if (ok && cbx_json_get(m, "compile_ns")) ok = number_of(x, m, "compile_ns", &x->r->compile_ns);
-    cbx_json_unref(m);
     return ok && cbx__run_judge_first_call(x) && cbx__run_check_outputs(x, 0);
 }
 
@@ -123,14 +121,12 @@ bool cbx__run_compile(cbx__run *x)
 bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer)
 {
     char text[96];
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
     snprintf(text, sizeof text, "{\"op\":\"epoch\",\"set\":%zu,\"iterations\":%llu}\n", set,
              (unsigned long long)iterations);
     if (!cbx__run_ask(x, "epoch", text, "epoch", &m)) return false;
     *outer = (double)(x->t->received_ns - x->t->sent_ns);
-    bool ok = number_of(x, m, "ns", inner);
-    cbx_json_unref(m);
-    return ok;
+    return number_of(x, m, "ns", inner);
 }
 
 void cbx__run_note_epoch(cbx__run *x, size_t i, double inner, double outer)

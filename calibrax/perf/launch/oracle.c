@@ -15,10 +15,10 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/policy.h"
 #include "calibrax/perf/launch/talk.h"
@@ -110,7 +110,7 @@ static cbx_status make_stem(cbx_ctx *ctx, cbx_workload *w, const char *worker, c
 static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena, cbx_err *err)
 {
     const char *list = cbx_arena_printf(arena, "%s.json", stem);
-    cbx_json *hashes = NULL;
+    CBX_OWNED(cbx_json) *hashes = NULL;
     cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : no_memory(err);
     for (size_t i = 0; !st && i < 2 * w->c->noutputs; i++) {
         char key[32], found[CBX_HASH_SIZE];
@@ -123,7 +123,6 @@ static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cb
         if (!st) st = check_form(w, i, *slot(w, i), err);
     }
     if (!st) w->oracle_s = cbx_json_get_double(hashes, "seconds", 0);
-    cbx_json_unref(hashes);
     if (st) drop_set0(w);
     return st;
 }
@@ -132,7 +131,7 @@ static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cb
 static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena)
 {
     const char *list = cbx_arena_printf(arena, "%s.json", stem);
-    cbx_json *hashes = cbx_json_new_object();
+    CBX_OWNED(cbx_json) *hashes = cbx_json_new_object();
     bool ok = list && hashes && cbx_dir_create_parent(ctx, list, NULL) == CBX_OK;
     for (size_t i = 0; ok && i < 2 * w->c->noutputs; i++) {
         char key[32], hash[CBX_HASH_SIZE];
@@ -145,7 +144,6 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
     cbx_json_write(hashes, CBX_JSON_COMPACT, &text);
     if (ok && cbx_text_check(&text, NULL) == CBX_OK) cbx_file_write_atomic(ctx, list, text.data, text.len, NULL);
-    cbx_json_unref(hashes);
 }
 
 /* An answer that is hidden is in this process's memory, and nowhere else, till the workload is

@@ -6,6 +6,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/timing_internal.h"
@@ -236,14 +237,12 @@ cbx_status cbx__bench_run(cbx_ctx *ctx, const cbx__bench *b, const cbx_benchmark
         cbx_resource_monitor_free(monitor);
     }
     cbx_run_opts bare = CBX_RUN_OPTS_INIT;
-    cbx_json *metadata = cbx_json_new_object();
-    cbx_run_builder *builder = NULL;
+    CBX_OWNED(cbx_json) *metadata = cbx_json_new_object();
+    CBX_OWNED(cbx_run_builder) *builder = NULL;
     bare.no_vcs = bare.no_machine = bare.no_versions = true; /* whoever keeps it knows them */
     if (!st) st = cbx_run_builder_create(ctx, &bare, &builder, err);
     if (!st) st = fill(&m, builder, metadata, err);
     if (!st) st = cbx_run_builder_freeze(builder, out, err);
-    cbx_run_builder_free(builder);
-    cbx_json_unref(metadata);
     cbx_call_timing_clear(&m.calls);
     cbx_values_free(m.targets);
     cbx_values_free(m.values);

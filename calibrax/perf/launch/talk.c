@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/idioms.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/profiling/procfs.h"
 
 #define OTHER_LAUNCHER                                                                                                 \
@@ -414,7 +414,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
 
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
 {
-    cbx_json *m = NULL;
+    CBX_OWNED(cbx_json) *m = NULL;
 
     if (!cbx__talk_ask(t, NULL, NULL, 0, "launched", &m)) return false;
     const cbx_json *o = cbx_json_get(m, "sandbox");
@@ -422,7 +422,6 @@ bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
     CBX_SANDBOX_PARTS(READ_PART)
 #undef READ_PART
     out->landlock = (int)cbx_json_get_int(o, "landlock", 0);
-    cbx_json_unref(m);
     t->launched = true;
     return true;
 }

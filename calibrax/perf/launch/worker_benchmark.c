@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/launch/worker_internal.h"
@@ -79,7 +79,7 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     cbx_json *o = cbx_json_new_object(), *phases = cbx_json_set_array(o, "phases");
     cbx_run_opts bare = CBX_RUN_OPTS_INIT;
     cbx_run_builder *b = NULL;
-    cbx_run *run = NULL;
+    CBX_OWNED(cbx_run) *run = NULL;
 
     bare.no_vcs = bare.no_machine = bare.no_versions = true;
     cbx_status st = cbx_run_builder_create(w->ctx, &bare, &b, err);
@@ -90,7 +90,6 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
         if (x->b.has[i]) cbx_json_push_string(phases, cbx__phase_names[i]);
     cbx_json_put(o, J_BOOL("batches", x->b.batches), J_TEXT("domain", x->b.domain ? x->b.domain : ""),
                  J_JSON("run", st ? NULL : cbx_run_to_json(run)));
-    cbx_run_free(run);
     return cbx_json_finish(o);
 }
 

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/policy.h"
 
 /* Of one answer by the oracle: every invocation needs the answers to its own held-back inputs,
@@ -160,7 +160,7 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
     const char *text = cbx_params_json(w->point);
     cbx_workload_opts o = w->opts;
     cbx_params *point = NULL;
-    cbx_json *other = NULL;
+    CBX_OWNED(cbx_json) *other = NULL;
     int64_t seed = 0;
 
     *out = NULL;
@@ -177,7 +177,6 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
         st = cbx_text_check(&t, err);
     }
     if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", &point, err);
-    cbx_json_unref(other);
     if (!st) st = cbx_workload_create(ctx, w->c, point, &o, out, err);
     if (st) {
         cbx_params_free(point);

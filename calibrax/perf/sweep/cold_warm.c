@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/core/owned.h"
 
 #define MAX_OUTPUT ((size_t)16 << 20)
 #define NO_LIMIT_S 1e9
@@ -30,7 +30,7 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
                              .env = &env,
                              .nenv = o->cache_env != NULL };
     cbx_command_record r = { 0 };
-    cbx_json *document = NULL;
+    CBX_OWNED(cbx_json) *document = NULL;
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
     cbx_status st = o->profiles ? cbx__memory_file("launch", &how.output, err) : CBX_OK;
 
@@ -46,7 +46,6 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
     if (document) *out = (cbx_launch_times){ value_of(document, "first_call"), value_of(document, "call_time") };
     if (document && !(out->first_s >= 0 && out->steady_s >= 0))
         st = cbx_fail(err, CBX_EFORMAT, "a launch of '%s' did not report the times of its calls", o->name);
-    cbx_json_unref(document);
     if (how.output) close(how.output);
     return st;
 }

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/base/text_keep.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/perf/sweep/declared_run.h"
@@ -89,9 +89,9 @@ cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, con
                             cbx__launch *out, cbx_err *err)
 {
     const slice object = c->metrics == CBX_COMMAND_NONE ? (slice){ text, 0 } : find_object(text, len);
-    cbx_json *found = NULL;
-    cbx_run *given = NULL;
-    cbx_run_builder *b = NULL;
+    CBX_OWNED(cbx_json) *found = NULL;
+    CBX_OWNED(cbx_run) *given = NULL;
+    CBX_OWNED(cbx_run_builder) *b = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = CBX_OK;
 
@@ -101,18 +101,14 @@ cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, con
     }
     if (object.len) st = cbx_json_parse(object.text, object.len, "its output", &found, &why);
     if (!st) {
-        cbx_json *json = run_of(c, found);
+        CBX_OWNED(cbx_json) *json = run_of(c, found);
         st = json ? cbx_run_from_json(s->ctx, json, "its output", &given, &why)
                   : cbx_fail_nomem(&why, "the output of a command");
-        cbx_json_unref(json);
     }
     /* definitions of the command's declaration go before those of its output */
     if (!st) st = cbx_run_builder_from(s->ctx, given, &b, &why);
     for (size_t i = 0; i < c->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &c->defs[i], &why);
     if (!st) st = cbx_run_builder_freeze(b, &out->run, &why);
-    cbx_run_builder_free(b);
-    cbx_run_free(given);
-    cbx_json_unref(found);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (st) cbx__launch_fail(s, out, "output", st, "%s", why.message);
     return CBX_OK;

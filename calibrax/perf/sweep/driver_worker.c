@@ -9,9 +9,9 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/programs.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
@@ -165,11 +165,10 @@ static cbx_status run_batch(void *user, size_t start, size_t examples, double *n
 
 static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
 {
-    cbx_json *detail = NULL;
+    CBX_OWNED(cbx_json) *detail = NULL;
     cbx_status st = ask(user, request("dataset"), "dataset", NULL, &detail, err);
 
     if (!st) *examples = (size_t)cbx_json_get_int(detail, "examples", 0);
-    cbx_json_unref(detail);
     return st;
 }
 
@@ -241,7 +240,7 @@ static void stop(worker *w)
 
 static cbx_status list(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
 {
-    cbx_json *detail = NULL;
+    CBX_OWNED(cbx_json) *detail = NULL;
     const char **out = NULL;
     cbx_err why = CBX_ERR_INIT;
     worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
@@ -265,7 +264,6 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
     }
     if (!st && !out) st = cbx_fail_nomem(err, "the names of benchmarks");
     if (!st) *names = out;
-    cbx_json_unref(detail);
     stop(w);
     return st;
 }
@@ -317,8 +315,8 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
                      .judge = judge };
     const char *phase = "start";
     cbx_err why = CBX_ERR_INIT;
-    cbx_json *detail = NULL;
-    cbx_run *defs = NULL;
+    CBX_OWNED(cbx_json) *detail = NULL;
+    CBX_OWNED(cbx_run) *defs = NULL;
 
     if (!w) return cbx_fail_nomem(err, "a worker");
     o.stop = s->o->stop;
@@ -330,14 +328,13 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
     if (!st) st = describe(w, detail, &b, &defs, &why);
     if (!st) st = cbx__bench_run(s->ctx, &b, &o, &out->run, &why);
     if (w->x.t && !w->x.t->failure) {
-        cbx_json *m = request("bye");
+        CBX_OWNED(cbx_json) *m = request("bye");
         cbx__run_look_at_peak(&w->x);
         w->x.t->opts.stop = NULL;
         if ((!cbx__talk_ask(w->x.t, m, NULL, 0, "bye", NULL) || !cbx__talk_end(w->x.t)) && !st) {
             phase = "end";
             st = explain(w, &why);
         }
-        cbx_json_unref(m);
     }
     if (w->x.t) {
         cbx_timeline_at at = { w->started_ns, 1, 0 };
@@ -355,8 +352,6 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
         cbx_timeline_span(s->trace, name, "run", &at, cbx_clock_ns() - w->started_ns, NULL, 0);
     }
     bool own = w->reported;
-    cbx_json_unref(detail);
-    cbx_run_free(defs);
     stop(w);
     if (!st) return CBX_OK;
     cbx__launch_clear(out);
