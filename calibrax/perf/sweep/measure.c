@@ -197,20 +197,6 @@ static cbx_status take_over_rows(sweep *w, cbx_err *err)
     return CBX_OK;
 }
 
-static void sweep_clear(sweep *w)
-{
-    for (size_t i = 0; i < w->njobs; i++) {
-        cbx_params_free(w->jobs[i].p.params);
-        if (w->jobs[i].p.arena.al.resize) cbx_arena_clear(&w->jobs[i].p.arena);
-        cbx_rows_clear(&w->jobs[i].rows);
-    }
-    while (w->nmaking) pthread_mutex_destroy(&w->making[--w->nmaking]);
-    cbx_arena_clear(&w->arena);
-    cbx_rows_clear(&w->kept);
-    cbx_rows_clear(&w->older);
-    cbx__session_clear(&w->s);
-}
-
 static cbx_status sweep_prepare(sweep *w, cbx_err *err)
 {
     cbx_status st = cbx__plan_check(w->s.opts, err);
@@ -440,6 +426,15 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
     if (!end) end = store_rows(&w, &second);
     if (!st && end) st = cbx_fail(err, end, "%s", second.message);
 done:
-    sweep_clear(&w);
+    for (size_t i = 0; i < w.njobs; i++) {
+        cbx_params_free(w.jobs[i].p.params);
+        if (w.jobs[i].p.arena.al.resize) cbx_arena_clear(&w.jobs[i].p.arena);
+        cbx_rows_clear(&w.jobs[i].rows);
+    }
+    while (w.nmaking) pthread_mutex_destroy(&w.making[--w.nmaking]);
+    cbx_arena_clear(&w.arena);
+    cbx_rows_clear(&w.kept);
+    cbx_rows_clear(&w.older);
+    cbx__session_clear(&w.s);
     return st;
 }
