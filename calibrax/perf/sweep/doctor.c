@@ -101,10 +101,10 @@ static void see_frameworks(visit *v)
                 cbx__memory_file_text(o.output, "version", 4096, &version, NULL);
             close(o.output);
         }
-        const char *said = cbx_text_str(&version);
-        const bool here = said[0] && said[0] != '\n';
-        const char *text = here ? cbx_arena_printf(v->arena, "%.*s by %s (%s)", (int)strcspn(said, "\n"), said, python,
-                                                   origin)
+        const char *reported = cbx_text_str(&version);
+        const bool here = reported[0] && reported[0] != '\n';
+        const char *text = here ? cbx_arena_printf(v->arena, "%.*s by %s (%s)", (int)strcspn(reported, "\n"), reported,
+                                                   python, origin)
                                 : cbx_arena_printf(v->arena, "%s (%s) cannot import '%s'", python, origin, module);
         cbx_doctor_add(v->out, "frameworks", p->name, here ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text,
                        here ? NULL : p->setup);
