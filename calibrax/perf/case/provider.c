@@ -16,10 +16,10 @@
 #include "calibrax/base/openblas.h"
 #include "calibrax/perf/case/provider.h"
 
-#define PROVIDER(name_, summary_, python_, setup_, variants_, no_compiler_, cache_)                                    \
-    {                                                                                                                  \
-        sizeof(cbx_provider_ops), CBX_CASE_ABI, name_, summary_, python_, setup_, variants_, no_compiler_, cache_      \
-    }
+#define PROVIDER(...)                                                                                                  \
+    &(const cbx_provider_ops) { sizeof(cbx_provider_ops), CBX_CASE_ABI, __VA_ARGS__ }
+#define NATIVE(name, summary)      PROVIDER(name, summary, false, NULL, native_variants, built_before, NULL)
+#define PYTHON(name, summary, ...) PROVIDER(name, summary, true, "scripts/setup-refs.sh " name, __VA_ARGS__)
 
 /* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time. */
 #define KEEP_PAGES                                                                                                     \
@@ -71,35 +71,19 @@ static size_t allocator_variants(const cbx_baseline_ops *baseline, const cbx_var
 static const char built_before[] = "built ahead of time: nothing is compiled when it runs";
 static const char eager[] = "eager: it calls kernels that were built ahead of time";
 
-static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
-                                                native_variants, built_before, NULL);
-static const cbx_provider_ops cuda = PROVIDER("cuda", "C baselines of this library on a GPU, in nperf-worker", false,
-                                              NULL, native_variants, built_before, NULL);
-static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
-                                               numpy_variants, built_before, NULL);
-static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
-                                             allocator_variants, NULL, "JAX_COMPILATION_CACHE_DIR");
-static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch",
-                                               allocator_variants, eager, NULL);
-static const cbx_provider_ops pyg = PROVIDER("pyg", "PyTorch Geometric, eager", true, "scripts/setup-refs.sh pyg",
-                                             allocator_variants, eager, NULL);
-static const cbx_provider_ops scipy = PROVIDER("scipy", "SciPy's sparse matrices on the CPU", true,
-                                               "scripts/setup-refs.sh scipy", numpy_variants, built_before, NULL);
-static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:GraphBLAS on the CPU", true,
-                                                   "scripts/setup-refs.sh graphblas", allocator_variants, built_before,
-                                                   NULL);
-
-static const cbx_provider_ops metrics = PROVIDER("metrics", "scikit-learn, SciPy and packages of single domains", true,
-                                                 "scripts/setup-refs.sh metrics", numpy_variants, built_before, NULL);
-static const cbx_provider_ops torchmetrics = PROVIDER("torchmetrics", "torchmetrics over PyTorch, eager", true,
-                                                      "scripts/setup-refs.sh torchmetrics", allocator_variants, eager,
-                                                      NULL);
-static const cbx_provider_ops calibrax = PROVIDER("calibrax", "the Python package calibrax over JAX", true,
-                                                  "scripts/setup-refs.sh calibrax", allocator_variants, NULL,
-                                                  "JAX_COMPILATION_CACHE_DIR");
-
-static const cbx_provider_ops *const providers[] = { &native, &cuda,      &numpy,   &jax,          &torch,   &pyg,
-                                                     &scipy,  &graphblas, &metrics, &torchmetrics, &calibrax };
+static const cbx_provider_ops *const providers[] = {
+    NATIVE("native", "C baselines of this library, in nperf-worker"),
+    NATIVE("cuda", "C baselines of this library on a GPU, in nperf-worker"),
+    PYTHON("numpy", "NumPy on the CPU", numpy_variants, built_before, NULL),
+    PYTHON("jax", "JAX, compiled by XLA", allocator_variants, NULL, "JAX_COMPILATION_CACHE_DIR"),
+    PYTHON("torch", "PyTorch, eager", allocator_variants, eager, NULL),
+    PYTHON("pyg", "PyTorch Geometric, eager", allocator_variants, eager, NULL),
+    PYTHON("scipy", "SciPy's sparse matrices on the CPU", numpy_variants, built_before, NULL),
+    PYTHON("graphblas", "SuiteSparse:GraphBLAS on the CPU", allocator_variants, built_before, NULL),
+    PYTHON("metrics", "scikit-learn, SciPy and packages of single domains", numpy_variants, built_before, NULL),
+    PYTHON("torchmetrics", "torchmetrics over PyTorch, eager", allocator_variants, eager, NULL),
+    PYTHON("calibrax", "the Python package calibrax over JAX", allocator_variants, NULL, "JAX_COMPILATION_CACHE_DIR"),
+};
 
 const cbx_provider_ops *const *cbx_providers(size_t *count)
 {
