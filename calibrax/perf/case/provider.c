@@ -21,17 +21,15 @@
 #define NATIVE(name, summary)      PROVIDER(name, summary, false, NULL, native_variants, built_before, NULL)
 #define PYTHON(name, summary, ...) PROVIDER(name, summary, true, "scripts/setup-refs.sh " name, __VA_ARGS__)
 
-/* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time. */
-#define KEEP_PAGES                                                                                                     \
-    { "MALLOC_MMAP_MAX_", "0" }, { "MALLOC_TRIM_THRESHOLD_", "100000000000" }, { "MALLOC_TOP_PAD_", "268435456" }
-#define CORE_TYPE                                                                                                      \
-    {                                                                                                                  \
-        "OPENBLAS_CORETYPE", "SkylakeX"                                                                                \
-    }
-
-static const cbx_env_setting keep_pages[] = { KEEP_PAGES };
-static const cbx_env_setting keep_pages_core_type[] = { KEEP_PAGES, CORE_TYPE };
-static const cbx_env_setting core_type[] = { CORE_TYPE };
+/* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time.  The
+ * core type comes behind them. */
+static const cbx_env_setting settings[] = {
+    { "MALLOC_MMAP_MAX_", "0" },
+    { "MALLOC_TRIM_THRESHOLD_", "100000000000" },
+    { "MALLOC_TOP_PAD_", "268435456" },
+    { "OPENBLAS_CORETYPE", "SkylakeX" },
+};
+enum { PAGES = CBX_LEN(settings) - 1, CORE_TYPE = 1 };
 
 #define DEFAULT_VARIANT                                                                                                \
     {                                                                                                                  \
@@ -42,10 +40,9 @@ static const char why_both[] = "the allocator keeps freed pages, and OpenBLAS us
 static const char why_core[] = "OpenBLAS 0.3.21 does not know this CPU and would use its AVX2 kernels";
 
 static const cbx_variant plain[] = { DEFAULT_VARIANT };
-static const cbx_variant with_pages[] = { DEFAULT_VARIANT, { "tuned", keep_pages, CBX_LEN(keep_pages), why_pages } };
-static const cbx_variant with_both[] = { DEFAULT_VARIANT,
-                                         { "tuned", keep_pages_core_type, CBX_LEN(keep_pages_core_type), why_both } };
-static const cbx_variant with_core[] = { DEFAULT_VARIANT, { "tuned", core_type, CBX_LEN(core_type), why_core } };
+static const cbx_variant with_pages[] = { DEFAULT_VARIANT, { "tuned", settings, PAGES, why_pages } };
+static const cbx_variant with_both[] = { DEFAULT_VARIANT, { "tuned", settings, PAGES + CORE_TYPE, why_both } };
+static const cbx_variant with_core[] = { DEFAULT_VARIANT, { "tuned", settings + PAGES, CORE_TYPE, why_core } };
 
 static size_t native_variants(const cbx_baseline_ops *baseline, const cbx_variant **out)
 {
