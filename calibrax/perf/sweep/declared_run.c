@@ -80,19 +80,26 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
     return st;
 }
 
+/* A command of the file, not timed.  @param what, shown  what it is and how it is written, for messages */
+static cbx_status run_own(cbx_ctx *ctx, const char *command, const char *what, const char *shown,
+                          const cbx_command_opts *how, cbx_err *err)
+{
+    cbx_command_record r;
+    cbx_status st = cbx_command_run(ctx, command, how, &r, err);
+
+    if (st || !r.failure) return st;
+    if (r.failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    return cbx_fail(err, CBX_ECHILD, "%s '%.200s': %s", what, shown, r.message);
+}
+
 cbx_status cbx__command_checks(cbx_ctx *ctx, const cbx_command_check *checks, size_t n, const cbx_command_opts *how,
                                cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    for (const cbx_command_check *c = checks; c < checks + n && !st; c++) {
-        cbx_command_record r = { 0 };
-        st = c->command ? cbx_command_run(ctx, c->command, how, &r, err) : compare_files(ctx, c, how->folder, err);
-        if (st || !r.failure) continue;
-        st = r.failure == CBX_FAILURE_INTERRUPTED
-                 ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted")
-                 : cbx_fail(err, CBX_ECHILD, "check '%.200s': %s", c->command, r.message);
-    }
+    for (const cbx_command_check *c = checks; c < checks + n && !st; c++)
+        st = c->command ? run_own(ctx, c->command, "check", c->command, how, err)
+                        : compare_files(ctx, c, how->folder, err);
     return st;
 }
 
@@ -146,22 +153,12 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "a case o
 
 /* --- commands of the file's own --- */
 
-static cbx_status run_setup(cbx_ctx *ctx, const char *command, const char *shown, const cbx_command_opts *how,
-                            cbx_err *err)
-{
-    cbx_command_record r;
-    cbx_status st = cbx_command_run(ctx, command, how, &r, err);
-
-    if (st || !r.failure) return st;
-    if (r.failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    return cbx_fail(err, CBX_ECHILD, "the set-up '%.200s': %s", shown, r.message);
-}
-
 cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_stop_flag *stop, cbx_err *err)
 {
     const cbx_command_opts how = { .struct_size = sizeof how, .stop = stop, .folder = d->folder };
 
-    return d->setup && d->kind == CBX_DECLARED_PYTHON ? run_setup(ctx, d->setup, d->setup, &how, err) : CBX_OK;
+    return d->setup && d->kind == CBX_DECLARED_PYTHON ? run_own(ctx, d->setup, "the set-up", d->setup, &how, err)
+                                                      : CBX_OK;
 }
 
 /* After each run, not timed. */
@@ -259,7 +256,7 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_measu
     if (!st && d->setup) {
         const cbx_command_opts how = outside(&p);
         const char *setup = cbx__declared_text(d, p.params, d->setup, &p.arena);
-        st = setup ? run_setup(ctx, setup, d->setup, &how, err) : no_memory(err);
+        st = setup ? run_own(ctx, setup, "the set-up", d->setup, &how, err) : no_memory(err);
     }
     if (st == CBX_EINTERRUPTED) result->interrupted = true;
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
