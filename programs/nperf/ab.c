@@ -95,8 +95,6 @@ static int run_ab(const opt_run *run)
     return status ? status : codes[result.verdict];
 }
 
-static const ab_args defaults = { .o = CBX_COMPARE_OPTS_INIT };
-
 const opt_command ab_command = {
     .name = "ab",
     .synopsis = "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
@@ -105,6 +103,6 @@ const opt_command ab_command = {
                    "turns, and prints what changed, with the interval of the ratio. The checkout is not changed. Exit "
                    "status 0: B is faster or equivalent; 1: slower; 3: undecided.",
     OPT_OPTIONS(ab),
-    .defaults = &defaults,
+    .defaults = &(const ab_args){ .o = CBX_COMPARE_OPTS_INIT },
     .flags = OPT_TAKES_WORDS,
 };

@@ -60,8 +60,6 @@ static int run_drift(const opt_run *run)
     return status ? status : show(run, found);
 }
 
-static const drift_args defaults = { .manifest = "results/drift.json" };
-
 const opt_command drift_command = {
     .name = "drift",
     .synopsis = "[--case A,B] [--manifest FILE] [--update] [--json]",
@@ -70,5 +68,5 @@ const opt_command drift_command = {
                    "of the outputs with a manifest. Exit status 1: an output differs, or a case is on one side only; "
                    "2: there is no manifest, or no such case.",
     OPT_OPTIONS(drift),
-    .defaults = &defaults,
+    .defaults = &(const drift_args){ .manifest = "results/drift.json" },
 };

@@ -340,8 +340,6 @@ static int run_exec(const opt_run *run)
     return status ? status : conclude(run, &result);
 }
 
-static const exec_args defaults = { .o = CBX_EXEC_OPTS_INIT, .step = 1 };
-
 const opt_command exec_command = {
     .name = "exec",
     .synopsis = "[OPTION]... 'CMD A' ['CMD B']...",
@@ -351,6 +349,6 @@ const opt_command exec_command = {
         "an interval; below 1 is faster. Without --launches, runs are added until every verdict is decided or the "
         "budget of 60 s is spent (--budget); the level of the intervals accounts for the repeated checks.",
     OPT_OPTIONS_RULES(exec),
-    .defaults = &defaults,
+    .defaults = &(const exec_args){ .o = CBX_EXEC_OPTS_INIT, .step = 1 },
     .flags = OPT_TAKES_WORDS,
 };

@@ -104,8 +104,6 @@ int gate_rows(const opt_run *run, const gate_args *a)
 
 static int run_gate(const opt_run *run) { return gate_rows(run, run->args); }
 
-static const gate_args defaults = { .how = CBX_ROW_GATE_OPTS_INIT, .out = GATE_OUT, .report = GATE_REPORT };
-
 const opt_command gate_command = {
     .name = "gate",
     .synopsis = "--baseline PATH... [--current PATH...] [OPTION]...",
@@ -116,5 +114,5 @@ const opt_command gate_command = {
         "machine are refused unless allowed. Exit status 0: pass; 1: something is worse; 2: nothing to compare, or "
         "keys are missing now; 3: undecided, more launches are needed. Measure both sides with 25 launches or more.",
     OPT_OPTIONS(gate),
-    .defaults = &defaults,
+    .defaults = &(const gate_args){ .how = CBX_ROW_GATE_OPTS_INIT, .out = GATE_OUT, .report = GATE_REPORT },
 };

@@ -55,8 +55,6 @@ static int run_raw(const opt_run *run)
     return status;
 }
 
-static const raw_args defaults = { .case_name = "semiring_matmul", .store = "results/store" };
-
 const opt_command raw_command = {
     .name = "raw",
     .synopsis = "RUN_ID [--case NAME] [--store DIR] [--json]",
@@ -64,6 +62,6 @@ const opt_command raw_command = {
     .description = "Prints every launch of a stored run: its epochs by both clocks, layout, order, seed and health, as "
                    "JSON lines.",
     OPT_OPTIONS(raw),
-    .defaults = &defaults,
+    .defaults = &(const raw_args){ .case_name = "semiring_matmul", .store = "results/store" },
     .flags = OPT_TAKES_WORDS,
 };
