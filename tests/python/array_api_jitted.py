@@ -53,12 +53,12 @@ def _namespace(module):
     out = {}
     for name in dir(module):
         value = getattr(module, name)
-        if name.startswith("__") and name != "__array_namespace_info__":
+        if name.startswith("_") and name != "__array_namespace_info__":
             continue
         if isinstance(value, types.ModuleType):
             out[name] = types.SimpleNamespace(**_namespace(value))
         else:
-            traced = callable(value) and not isinstance(value, type) and name not in AS_THEY_ARE and not name.startswith("_")
+            traced = callable(value) and not isinstance(value, type) and name not in AS_THEY_ARE and name != "__array_namespace_info__"
             out[name] = jitted(value) if traced else value
     return out
 
