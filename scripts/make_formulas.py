@@ -20,7 +20,7 @@ TABLE = ROOT / "calibrax/array/jit/formulas_table.h"
 COMMAND = ["clang", "-std=gnu17", "-O1", "-mfma", "-fno-vectorize", "-fno-slp-vectorize", "-ffp-contract=off", "-fno-math-errno",
            "-fno-trapping-math", "-mllvm", "-two-entry-phi-node-folding-threshold=1000", "-S", "-emit-llvm", "-D_GNU_SOURCE", f"-I{ROOT}"]
 
-ONE = "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt".split()
+ONE = "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt erfc".split()
 TWO = "pow atan2 hypot logaddexp".split()
 
 SOURCE = """

@@ -70,7 +70,7 @@ CBX_BEGIN_DECLS
     X(ACOSH,             36, "acosh",               FLOAT(ACOSH, acosh, vector_cx),        "x",   FC,   "s",   MAP,      same) \
     X(ATANH,             37, "atanh",               FLOAT(ATANH, atanh, vector_cx),        "x",   FC,   "s",   MAP,      same) \
     X(ERF,               38, "erf",                 FLOAT(ERF, erf, libm),                 "x",   FLT,  "s",   MAP,      same) \
-    X(ERFC,              39, "erfc",                FLOAT(ERFC, erfc, libm),               "x",   FLT,  "s",   MAP,      same) \
+    X(ERFC,              39, "erfc",                FLOAT(ERFC, erfc, vector),             "x",   FLT,  "s",   MAP,      same) \
     X(LGAMMA,            40, "lgamma",              FLOAT(LGAMMA, lgamma, own),            "x",   FLT,  "s",   MAP,      same) \
     X(NOT,               41, "bitwise_invert",      KEEP(NOT, bitwise_invert, own),        "x",   IB,   "s",   MAP,      same) \
     X(ISNAN,             42, "isnan",               KEEP(ISNAN, isnan, own),               "x",   ALL,  "b",   MAP,      same) \

@@ -14,9 +14,9 @@
  * its kin: x = 2^k (1+f), s = f/(2+f), log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), as in
  * FreeBSD's msun. sin, cos, tan: three-part Cody-Waite reduction to |r| <= pi/4, exact with FMA, r
  * with a low part. asin, acos: for |x| > 1/2 by sqrt((1-|x|)/2).  atan, atan2: a quotient of at
- * most 1/2, with the rest of its division. pow: log2 as an unevaluated sum of two numbers through 2
- * atanh(s). The polynomials are in elementary_poly.h; tests/array/test_mpfr.c holds the errors to
- * their bounds. */
+ * most 1/2, with the rest of its division. erfc: e^(-x^2) times a quotient, both as sums. pow: log2
+ * as an unevaluated sum of two numbers through 2 atanh(s). The polynomials are in elementary_poly.h;
+ * tests/array/test_mpfr.c holds the errors to their bounds. */
 #define ALWAYS static inline __attribute__((always_inline, unused))
 
 #define LN2_HIGH       K(6.93147180369123816490e-01, 0.693359375f)
@@ -344,6 +344,37 @@ ALWAYS T F(cbrt)(T x)
     r = FMA(r * h, FMA(h, K(0.22222222222222222, 0.22222222f), K(0.33333333333333333, 0.33333333f)), r);
     const T c = big * r * r, y = FMA(FMA(-(c * c), c, big) * K(0.33333333333333333, 0.33333333f), r * r, c);
     return COPYSIGN(FROM_BITS(BITS(y) + (BITS(t) << MANTISSA)) * (small ? K(0x1p-18, 0x1p-8f) : 1), x);
+}
+
+/* ---- error function ---- */
+
+/* erfc(a) = e^(-a^2) G / (a + c): G(0) = c = 23/32, and G stays near, between 0.56 and 0.76, so that
+ * G - c is a small part of it: s = 2a/(a+4) times a polynomial in s - 1.  Each factor is a sum with
+ * what its roundings leave, so that the last rounding counts.  2^n comes last: what is added before
+ * and subtracted after makes that rounding the one of a subnormal result, or of 2 - erfc(-x). */
+ALWAYS bool F(erfc_in)(T x) { return (void)x, true; }
+ALWAYS T F(erfc)(T x)
+{
+    const T lowest = K(-6.0, -4.0f), highest = K(28.0, 10.5f), b = lowest > x ? lowest : x; /* 2 and 0 beyond */
+    const T a = FABS(highest < b ? highest : b), square = a * a;
+    const T ln2 = K(0x1.62e42fefa39efp-1, 0x1.62e430p-1f), ln2_low = K(0x1.abc9e3b39803fp-56, -0x1.05c610p-29f);
+    const T t = FMA(square, K(-1.44269504088896340736, -1.44269504f), MAGIC), k = t - MAGIC;
+    const T r = FMA(-k, ln2, -square), r_low = FMA(-k, ln2_low, -FMA(a, a, -square)); /* r is exact */
+    const T z = r * r, q = FMA(r, F(sinh_r)(z), z * F(cosh_rr)(z)), u = 1 + r;
+    const T rest = FMA(z, q, FMA(z, K(0.5, 0.5f), r - (u - 1))), e = u + rest, e_low = FMA(r_low, e, (u - e) + rest);
+    const T d = a + 4, s = 2 * a / d, inverse_d = FMA(s, K(-0.125, -0.125f), K(0.25, 0.25f));
+    const T s_low = FMA(-s, a - (d - 4), FMA(-s, d, 2 * a)) * inverse_d, p = F(erfc_t)((s - 1) + s_low);
+    const T c = K(0.71875, 0.71875f), g = FMA(s, p, c), g_low = FMA(s_low, p, FMA(s, p, c - g)), top = e * g;
+    const T top_low = FMA(e, g, -top) + FMA(e_low, g, e * g_low);
+    const T bottom = a + c, bottom_low = a - (bottom - c), inverse = 1 / bottom, y = top * inverse;
+    const T y_low = inverse * (FMA(-y, bottom, top) + FMA(-y, bottom_low, top_low));
+    const bool negative = x < 0;
+    const U n = BITS(t);
+    const T normal = FROM_BITS(((negative ? BIAS + 1 : 1) - n) << MANTISSA); /* 2^(1-n), or the smallest over 2^n */
+    const T shift = negative ? -normal : y < normal ? normal : 0;
+    const T sum = shift + y, rounded = sum + (((shift - sum) + y) + y_low), back = negative ? 0 : shift;
+    const T scale = FROM_BITS((n + BIAS + K(128, 64)) << MANTISSA), unit = K(0x1p-128, 0x1p-64f);
+    return (rounded - back) * scale * (negative ? -unit : unit);
 }
 
 ALWAYS bool F(hypot_in)(T x, T y)

@@ -230,6 +230,53 @@ static inline __attribute__((always_inline)) float asin_w_f32(float z) /* error 
     p = __builtin_fmaf(p, z, 0x1.55555e0000000p-3f);
     return p;
 }
+/* (G(a) - 23/32) / (1+t), G(a) = erfc(a) e^(a^2) (a + 23/32), a = 4 (1+t) / (1-t) <= 27.3 */
+static inline __attribute__((always_inline)) double erfc_t_f64(double z) /* error 1.4e-19 */
+{
+    double p = -0x1.0635e0516102ep-34;
+    p = __builtin_fma(p, z, 0x1.67b8cf2cb0e2dp-38);
+    p = __builtin_fma(p, z, 0x1.13ba4f7e35b6ep-30);
+    p = __builtin_fma(p, z, 0x1.0ab0c8e8c00e4p-31);
+    p = __builtin_fma(p, z, -0x1.10e644bd0c4bcp-27);
+    p = __builtin_fma(p, z, -0x1.8b29fd4082c54p-29);
+    p = __builtin_fma(p, z, 0x1.db908e042c66cp-25);
+    p = __builtin_fma(p, z, -0x1.72f0f27e709abp-27);
+    p = __builtin_fma(p, z, -0x1.99693b5cd9a76p-22);
+    p = __builtin_fma(p, z, 0x1.f30f4dd313691p-22);
+    p = __builtin_fma(p, z, 0x1.34ce495df1013p-19);
+    p = __builtin_fma(p, z, -0x1.e7af8c29e736dp-18);
+    p = __builtin_fma(p, z, -0x1.66f4a6cad4d34p-18);
+    p = __builtin_fma(p, z, 0x1.3d9d826205866p-14);
+    p = __builtin_fma(p, z, -0x1.4b827e75716dep-13);
+    p = __builtin_fma(p, z, -0x1.d90e69c51d261p-13);
+    p = __builtin_fma(p, z, 0x1.506dbb5207743p-9);
+    p = __builtin_fma(p, z, -0x1.4063099883abep-7);
+    p = __builtin_fma(p, z, 0x1.a2a31390a2ff0p-6);
+    p = __builtin_fma(p, z, -0x1.a8eb768d987fdp-5);
+    p = __builtin_fma(p, z, 0x1.5be15056cd376p-4);
+    p = __builtin_fma(p, z, -0x1.c92d588cde75dp-4);
+    p = __builtin_fma(p, z, 0x1.c1770368cbcf8p-4);
+    p = __builtin_fma(p, z, -0x1.bbfd33d1197a1p-5);
+    p = __builtin_fma(p, z, -0x1.28131151c3175p-4);
+    return p;
+}
+static inline __attribute__((always_inline)) float erfc_t_f32(float z) /* error 8.7e-10 */
+{
+    float p = 0x1.642a6c0000000p-17f;
+    p = __builtin_fmaf(p, z, 0x1.1d4eb80000000p-14f);
+    p = __builtin_fmaf(p, z, -0x1.7dcdd80000000p-13f);
+    p = __builtin_fmaf(p, z, -0x1.d63d420000000p-13f);
+    p = __builtin_fmaf(p, z, 0x1.52684e0000000p-9f);
+    p = __builtin_fmaf(p, z, -0x1.4059ac0000000p-7f);
+    p = __builtin_fmaf(p, z, 0x1.a28fe40000000p-6f);
+    p = __builtin_fmaf(p, z, -0x1.a8ec780000000p-5f);
+    p = __builtin_fmaf(p, z, 0x1.5be1fe0000000p-4f);
+    p = __builtin_fmaf(p, z, -0x1.c92d4a0000000p-4f);
+    p = __builtin_fmaf(p, z, 0x1.c176fa0000000p-4f);
+    p = __builtin_fmaf(p, z, -0x1.bbfd340000000p-5f);
+    p = __builtin_fmaf(p, z, -0x1.2813120000000p-4f);
+    return p;
+}
 /* m^(-1/3), 1 <= m < 2 */
 static inline __attribute__((always_inline)) double rcbrt_m_f64(double z) /* error 6.9e-06 */
 {
