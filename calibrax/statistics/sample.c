@@ -34,7 +34,7 @@ cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err)
 {
     size_t size = n > SIZE_MAX / sizeof(double) - 4 ? SIZE_MAX : sizeof(scratch) + n * sizeof(double);
-    scratch *s = size == SIZE_MAX ? NULL : cbx_mem_alloc(cbx_ctx_allocator(ctx), size);
+    scratch *s = size == SIZE_MAX ? NULL : cbx_mem_zalloc(cbx_ctx_allocator(ctx), size);
 
     if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu samples", n);
     *s = (scratch){ ctx, size };

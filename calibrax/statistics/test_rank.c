@@ -4,7 +4,6 @@
  * number of k-subsets of the pool with doubled rank sum s (Streitberg & Roehmel, Statistical
  * Software Newsletter 12 (1986) 10-17).  Doubles hold them to 1e-14. */
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/estimate.h"
@@ -71,7 +70,6 @@ static cbx_status count_subsets(cbx_ctx *ctx, const double *pool, size_t total, 
     for (size_t i = total - k; i < total; i++) length += cbx__midrank2(pool, total, pool[i]); /* the k largest */
     cbx_status st = cbx__doubles(ctx, (k + 1) * length, &ways, err);
     if (st) return st;
-    memset(ways, 0, (k + 1) * length * sizeof(double));
     ways[0] = 1;
     for (size_t i = 0; i < total; i++) {
         size_t rank = cbx__midrank2(pool, total, pool[i]);
@@ -99,7 +97,6 @@ static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, cbx__whitney *ou
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
     if (st) return st;
-    memset(ways, 0, length * sizeof(double));
     ways[0] = 1;
     for (size_t i = 1; i <= k; i++) {
         for (size_t u = length; u-- > m + i;) ways[u] -= ways[u - m - i];
@@ -179,7 +176,6 @@ static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_mo
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
     if (st) return st;
-    memset(ways, 0, length * sizeof(double));
     ways[0] = 1;
     for (size_t i = s->zeros; i < s->ranked; i++) {
         size_t rank = cbx__midrank2(s->sizes, s->ranked, s->sizes[i]);
@@ -190,65 +186,53 @@ static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_mo
     return CBX_OK;
 }
 
-static cbx_status signed_rank_of(cbx_ctx *ctx, const double *d, size_t n, cbx_zero_rule rule, cbx_test_mode mode,
-                                 cbx_test *r, cbx_err *err)
-{
-    signed_ranks s = { 0 };
-    double at_most, at_least;
-    bool exact = false;
-    cbx_status st = wants_exact(mode, n, SIGNED_AUTO, SIGNED_EXACT, &exact, err);
-
-    if (!st) st = cbx__doubles(ctx, n, &s.sizes, err);
-    if (st) return st;
-    for (size_t i = 0; i < n; i++) {
-        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
-        s.sizes[s.ranked++] = fabs(d[i]);
-        s.zeros += d[i] == 0;
-    }
-    cbx_stat_sort(s.sizes, s.ranked);
-    for (size_t i = 0; i < n; i++) {
-        double rank2;
-        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
-        rank2 = (double)cbx__midrank2(s.sizes, s.ranked, fabs(d[i]));
-        *(d[i] > 0 ? &s.plus2 : d[i] < 0 ? &s.minus2 : &s.zeros2) += rank2;
-    }
-    r->statistic = (s.plus2 + (rule == CBX_ZERO_SPLIT ? s.zeros2 / 2 : 0)) / 2;
-    if (s.ranked == s.zeros) {
-        r->p = r->p_less = r->p_greater = 1;
-        r->exact = exact;
-    } else if (exact) {
-        st = count_signs(ctx, &s, &at_most, &at_least, err);
-        if (!st) exact_result(r, at_most, at_least);
-    } else {
-        double k = (double)s.ranked, z = (double)s.zeros, mean = k * (k + 1) / 4, squares = k * (k + 1) * (2 * k + 1);
-        double ties = cbx__tie_sum(s.sizes, s.ranked);
-        if (rule == CBX_ZERO_PRATT) {
-            mean -= z * (z + 1) / 4;
-            squares -= z * (z + 1) * (2 * z + 1);
-            ties -= z * z * z - z;
-        }
-        normal_result(r, r->statistic, mean, sqrt(fmax(0.0, (squares - ties / 2) / 24)));
-        if (r->statistic == mean) r->p = 1;
-    }
-    cbx__doubles_free(&s.sizes);
-    return st;
-}
-
 cbx_status cbx_stat_test_signed_rank(cbx_ctx *ctx, const double *x, const double *y, size_t n, cbx_zero_rule zeros,
                                      cbx_test_mode mode, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "wilcoxon signed-rank" };
-    cbx__scratch double *d = NULL;
+    cbx__scratch double *d = NULL, *sizes = NULL;
+    double at_most, at_least;
+    bool exact = false;
     cbx_status st = cbx__sample_check(x, n, 1, err);
 
     if (!st && y) st = cbx__sample_check(y, n, 1, err);
     if (!st && (unsigned)zeros > CBX_ZERO_SPLIT)
         st = cbx_fail(err, CBX_EINVAL, "unknown rule %d for zeros", (int)zeros);
     if (!st) st = cbx__doubles(ctx, n, &d, err);
+    for (size_t i = 0; !st && i < n; i++) d[i] = y ? x[i] - y[i] : x[i];
+    if (!st) st = cbx__sample_check(d, n, 1, err);
+    if (!st) st = wants_exact(mode, n, SIGNED_AUTO, SIGNED_EXACT, &exact, err);
+    if (!st) st = cbx__doubles(ctx, n, &sizes, err);
     if (st) return st;
-    for (size_t i = 0; i < n; i++) d[i] = y ? x[i] - y[i] : x[i];
-    st = cbx__sample_check(d, n, 1, err);
-    if (!st) st = signed_rank_of(ctx, d, n, zeros, mode, &r, err);
+    signed_ranks s = { .sizes = sizes };
+    for (size_t i = 0; i < n; i++) {
+        if (d[i] == 0 && zeros == CBX_ZERO_DROP) continue;
+        s.sizes[s.ranked++] = fabs(d[i]);
+        s.zeros += d[i] == 0;
+    }
+    cbx_stat_sort(s.sizes, s.ranked);
+    for (size_t i = 0; i < n; i++) {
+        if (d[i] == 0 && zeros == CBX_ZERO_DROP) continue;
+        *(d[i] > 0 ? &s.plus2 : d[i] < 0 ? &s.minus2 : &s.zeros2) += (double)cbx__midrank2(sizes, s.ranked, fabs(d[i]));
+    }
+    r.statistic = (s.plus2 + (zeros == CBX_ZERO_SPLIT ? s.zeros2 / 2 : 0)) / 2;
+    if (s.ranked == s.zeros) {
+        r.p = r.p_less = r.p_greater = 1;
+        r.exact = exact;
+    } else if (exact) {
+        st = count_signs(ctx, &s, &at_most, &at_least, err);
+        if (!st) exact_result(&r, at_most, at_least);
+    } else {
+        double k = (double)s.ranked, z = (double)s.zeros, mean = k * (k + 1) / 4, squares = k * (k + 1) * (2 * k + 1);
+        double ties = cbx__tie_sum(s.sizes, s.ranked);
+        if (zeros == CBX_ZERO_PRATT) {
+            mean -= z * (z + 1) / 4;
+            squares -= z * (z + 1) * (2 * z + 1);
+            ties -= z * z * z - z;
+        }
+        normal_result(&r, r.statistic, mean, sqrt(fmax(0.0, (squares - ties / 2) / 24)));
+        if (r.statistic == mean) r.p = 1;
+    }
     if (!st) *out = r;
     return st;
 }
@@ -271,14 +255,19 @@ static void placements(const double *x, size_t n, const double *other, size_t m,
     *variance = squares / (double)(n - 1);
 }
 
-static void brunner_munzel_of(cbx_test *r, const double *x, size_t n, const double *y, size_t m)
+cbx_status cbx_stat_test_brunner_munzel(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
+                                        cbx_test *out, cbx_err *err)
 {
+    cbx_test r = { .method = "brunner-munzel" };
+    cbx__scratch double *a = NULL, *b = NULL;
     double mean_x, mean_y, vx, vy;
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 2, &a, err);
 
-    placements(x, n, y, m, &mean_x, &vx);
-    placements(y, m, x, n, &mean_y, &vy);
-    double wx = (double)n * vx;
-    double wy = (double)m * vy;
+    if (!st) st = cbx__sorted_copy(ctx, y, m, 2, &b, err);
+    if (st) return st;
+    placements(a, n, b, m, &mean_x, &vx);
+    placements(b, m, a, n, &mean_y, &vy);
+    double wx = (double)n * vx, wy = (double)m * vy;
     /* P(x < y) + P(x = y)/2 - 1/2; mean ranks differ by (n + m) times it */
     double larger = mean_y / (double)n - 0.5;
     if (wx + wy <= 0) {
@@ -287,33 +276,20 @@ static void brunner_munzel_of(cbx_test *r, const double *x, size_t n, const doub
         double total = (double)(n + m);
         double one = exp(lgamma_r((double)n + 1, &sign) + lgamma_r((double)m + 1, &sign) - lgamma_r(total + 1, &sign));
 
-        r->df = total - 2;
-        r->statistic = larger == 0 ? 0 : larger > 0 ? INFINITY : -INFINITY;
-        r->p = larger == 0 ? 1 : fmin(1.0, 2 * one);
-        r->p_less = larger > 0 ? one : 1;
-        r->p_greater = larger < 0 ? one : 1;
-        return;
+        r.df = total - 2;
+        r.statistic = larger == 0 ? 0 : larger > 0 ? INFINITY : -INFINITY;
+        r.p = larger == 0 ? 1 : fmin(1.0, 2 * one);
+        r.p_less = larger > 0 ? one : 1;
+        r.p_greater = larger < 0 ? one : 1;
+    } else {
+        r.statistic = (double)n * (double)m * larger / sqrt(wx + wy);
+        r.df = (wx + wy) * (wx + wy) / (wx * wx / (double)(n - 1) + wy * wy / (double)(m - 1));
+        r.p_less = cbx_stat_t_sf(r.statistic, r.df);
+        r.p_greater = cbx_stat_t_cdf(r.statistic, r.df);
+        r.p = fmin(1.0, 2 * fmin(r.p_less, r.p_greater));
     }
-    r->statistic = (double)n * (double)m * larger / sqrt(wx + wy);
-    r->df = (wx + wy) * (wx + wy) / (wx * wx / (double)(n - 1) + wy * wy / (double)(m - 1));
-    r->p_less = cbx_stat_t_sf(r->statistic, r->df);
-    r->p_greater = cbx_stat_t_cdf(r->statistic, r->df);
-    r->p = fmin(1.0, 2 * fmin(r->p_less, r->p_greater));
-}
-
-cbx_status cbx_stat_test_brunner_munzel(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
-                                        cbx_test *out, cbx_err *err)
-{
-    cbx_test r = { .method = "brunner-munzel" };
-    cbx__scratch double *a = NULL, *b = NULL;
-    cbx_status st = cbx__sorted_copy(ctx, x, n, 2, &a, err);
-
-    if (!st) st = cbx__sorted_copy(ctx, y, m, 2, &b, err);
-    if (!st) {
-        brunner_munzel_of(&r, a, n, b, m);
-        *out = r;
-    }
-    return st;
+    *out = r;
+    return CBX_OK;
 }
 
 /* ---- limits of ranks: null distributions of the two rank sums by counting, without ties ---- */
@@ -338,7 +314,6 @@ cbx_status cbx__signed_rank_limit(cbx_ctx *ctx, size_t n, double level, double *
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
     if (st) return st;
-    memset(ways, 0, length * sizeof(double));
     ways[0] = 1;
     for (size_t i = 1; i <= n; i++)
         for (size_t s = length; s-- > i;) ways[s] += ways[s - i];
@@ -356,7 +331,6 @@ cbx_status cbx__shift_limit(cbx_ctx *ctx, size_t n, size_t m, double level, doub
     cbx_status st = cbx__doubles(ctx, (k + 1) * length, &ways, err);
 
     if (st) return st;
-    memset(ways, 0, (k + 1) * length * sizeof(double));
     ways[0] = 1;                        /* ways[j][u]: j of the smaller sample placed, u pairs above */
     for (size_t i = 0; i <= other; i++) /* values of the other sample that lie below the next ones placed */
         for (size_t j = 1; j <= k; j++)
