@@ -54,50 +54,26 @@ static double one_sided_sf(double d, size_t n)
     return fmin(1.0, d * sum);
 }
 
-static void multiply(const double *a, const double *b, double *out, size_t m)
-{
-    memset(out, 0, m * m * sizeof(double));
-    for (size_t i = 0; i < m; i++)
-        for (size_t k = 0; k < m; k++)
-            for (size_t j = 0; j < m; j++) out[i * m + j] += a[i * m + k] * b[k * m + j];
-}
-
 /* A matrix and the power of ten it is to be multiplied with. */
 typedef struct scaled {
     double *at;
     int exponent;
 } scaled;
 
-static void rescale(scaled *a, size_t m)
+/* a times b into a, whose matrix changes places with the one of work. */
+static void multiply(scaled *a, const scaled *b, double **work, size_t m)
 {
-    if (a->at[(m / 2) * m + m / 2] <= 1e140) return;
-    for (size_t i = 0; i < m * m; i++) a->at[i] *= 1e-140;
+    double *product = *work;
+
+    memset(product, 0, m * m * sizeof(double));
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < m; k++)
+            for (size_t j = 0; j < m; j++) product[i * m + j] += a->at[i * m + k] * b->at[k * m + j];
+    *work = a->at;
+    *a = (scaled){ product, a->exponent + b->exponent };
+    if (product[(m / 2) * m + m / 2] <= 1e140) return;
+    for (size_t i = 0; i < m * m; i++) product[i] *= 1e-140;
     a->exponent += 140;
-}
-
-/* base^n into power, by squaring; work is one matrix more. */
-static void raise(scaled *base, size_t n, scaled *power, double *work, size_t m)
-{
-    double *keep;
-
-    memset(power->at, 0, m * m * sizeof(double));
-    for (size_t i = 0; i < m; i++) power->at[i * m + i] = 1;
-    for (; n; n >>= 1) {
-        if (n & 1) {
-            multiply(power->at, base->at, work, m);
-            keep = power->at;
-            power->at = work;
-            work = keep;
-            power->exponent += base->exponent;
-            rescale(power, m);
-        }
-        multiply(base->at, base->at, work, m);
-        keep = base->at;
-        base->at = work;
-        work = keep;
-        base->exponent *= 2;
-        rescale(base, m);
-    }
 }
 
 /* P(D < d), Marsaglia, Tsang & Wang: n!/n^n times the middle element of a matrix to the n-th. */
@@ -105,12 +81,11 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
 {
     size_t k = (size_t)((double)n * d) + 1, m = 2 * k - 1;
     cbx__scratch double *work = NULL;
-    scaled base = { 0 }, power = { 0 };
     cbx_status st = cbx__doubles(ctx, 3 * m * m, &work, err);
 
     if (st) return st;
-    base.at = work;
-    power.at = work + m * m;
+    scaled base = { work, 0 }, power = { work + m * m, 0 };
+    double *spare = work + 2 * m * m;
     double rest = (double)k - (double)n * d;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < m; j++) base.at[i * m + j] = i + 1 < j ? 0 : 1;
@@ -122,7 +97,11 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < m && j <= i; j++)
             for (size_t g = 1; g <= i - j + 1; g++) base.at[i * m + j] /= (double)g;
-    raise(&base, n, &power, work + 2 * m * m, m);
+    for (size_t i = 0; i < m; i++) power.at[i * m + i] = 1;
+    for (size_t left = n; left; left >>= 1) { /* base^n by squaring */
+        if (left & 1) multiply(&power, &base, &spare, m);
+        multiply(&base, &base, &spare, m);
+    }
     double s = power.at[(k - 1) * m + k - 1];
     for (size_t i = 1; i <= n; i++) {
         s = s * (double)i / (double)n;
