@@ -43,36 +43,30 @@ cbx_status cbx_stat_stddev_interval(const double *x, size_t n, double level, cbx
     return CBX_OK;
 }
 
-/* Ranks from 1; l = 0 and u = n + 1 where no rank qualifies. */
-static void quantile_ranks(double n, double p, double tail, double *l, double *u, double *level)
-{
-    *l = cbx_stat_binomial_quantile(tail, n, p) +
-         1; /* the first count whose cdf reaches the tail, and one more: go back */
-    while (*l > 0 && cbx_stat_binomial_cdf(*l - 1, n, p) > tail) --*l;
-    *u = fmin(n + 1, cbx_stat_binomial_quantile(1 - tail, n, p) + 1);
-    while (*u <= n && cbx_stat_binomial_sf(*u - 1, n, p) > tail) ++*u;
-    while (*u > 1 && cbx_stat_binomial_sf(*u - 2, n, p) <= tail) --*u;
-    double below = *l > 0 ? cbx_stat_binomial_cdf(*l - 1, n, p) : 0;
-    double above = *u <= n ? cbx_stat_binomial_sf(*u - 1, n, p) : 0;
-    *level = 1 - below - above;
-}
-
 cbx_status cbx_stat_quantile_interval(cbx_ctx *ctx, const double *x, size_t n, double p, double level,
                                       cbx_interval *out, cbx_err *err)
 {
     cbx__scratch double *work = NULL;
-    double l, u, attained;
+    const double size = (double)n, tail = (1 - level) / 2;
     cbx_status st = cbx_check_level("level", level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
 
     if (!st && !(p > 0 && p < 1)) st = cbx_fail(err, CBX_EINVAL, "quantile %g is not between 0 and 1", p);
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
-    quantile_ranks((double)n, p, (1 - level) / 2, &l, &u, &attained);
+    /* Ranks from 1; l = 0 and u = n + 1 where no rank qualifies.  l: the first count whose cdf
+     * reaches the tail, and one more; then back. */
+    double l = cbx_stat_binomial_quantile(tail, size, p) + 1;
+    while (l > 0 && cbx_stat_binomial_cdf(l - 1, size, p) > tail) l--;
+    double u = fmin(size + 1, cbx_stat_binomial_quantile(1 - tail, size, p) + 1);
+    while (u <= size && cbx_stat_binomial_sf(u - 1, size, p) > tail) u++;
+    while (u > 1 && cbx_stat_binomial_sf(u - 2, size, p) <= tail) u--;
+    double below = l > 0 ? cbx_stat_binomial_cdf(l - 1, size, p) : 0;
+    double above = u <= size ? cbx_stat_binomial_sf(u - 1, size, p) : 0;
     iv.value = cbx_stat_quantile_sorted(work, n, p);
     if (l >= 1) iv.lower = work[(size_t)l - 1];
-    if (u <= (double)n) iv.upper = work[(size_t)u - 1];
-    iv.level = l >= 1 || u <= (double)n ? attained : 0;
+    if (u <= size) iv.upper = work[(size_t)u - 1];
+    if (l >= 1 || u <= size) iv.level = 1 - below - above;
     *out = iv;
     return CBX_OK;
 }

@@ -79,22 +79,18 @@ static double half_width(const cbx_sequence *s)
     return sqrt(s->squares / n) * sqrt(2 * grown / (n * n * s->scale) * log(sqrt(grown) / alpha_of(s)));
 }
 
-static cbx_interval bounded_interval(const cbx_sequence *s)
-{
-    double width = s->opts.high - s->opts.low, center = s->opts.low + width * s->weighted / s->weights;
-    double half = width * (log(2 / alpha_of(s)) + s->guarded) / s->weights;
-    return (cbx_interval){ s->origin + s->mean, fmax(s->opts.low, center - half), fmin(s->opts.high, center + half),
-                           s->opts.level };
-}
-
 cbx_interval cbx_sequence_mean(const cbx_sequence *s)
 {
     const bool bounded = s->opts.kind == CBX_SEQUENCE_BOUNDED;
-    double center = s->origin + s->mean, half = bounded ? -1 : half_width(s);
+    double mean = s->origin + s->mean, half = bounded ? -1 : half_width(s);
 
-    if (bounded && s->n > 0) return bounded_interval(s);
-    if (half < 0) return (cbx_interval){ center, -INFINITY, INFINITY, 0 };
-    return (cbx_interval){ center, center - half, center + half, s->opts.level };
+    if (bounded && s->n > 0) { /* about the mean of the bets */
+        double low = s->opts.low, high = s->opts.high, center = low + (high - low) * s->weighted / s->weights;
+        half = (high - low) * (log(2 / alpha_of(s)) + s->guarded) / s->weights;
+        return (cbx_interval){ mean, fmax(low, center - half), fmin(high, center + half), s->opts.level };
+    }
+    if (half < 0) return (cbx_interval){ mean, -INFINITY, INFINITY, 0 };
+    return (cbx_interval){ mean, mean - half, mean + half, s->opts.level };
 }
 
 cbx_interval cbx_sequence_ratio(const cbx_sequence *s)

@@ -14,33 +14,9 @@
 #define MAX_LAUNCHES          1000000
 #define LARGEST_NONCENTRALITY 37.0
 
-/* Sums of squares of factor * x about the first value of all, so that clocks lose nothing. */
-static double sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
-                              double *sizes2)
-{
-    cbx__moments all = cbx__moments_of(x->x, values);
-    double of_means = 0;
-
-    *within = *between = *sizes2 = 0;
-    for (size_t g = 0, at = 0; g < x->groups; at += x->sizes[g++]) {
-        cbx__moments m = cbx__moments_of(x->x + at, x->sizes[g]);
-        double n = (double)m.n, away = (all.factor * m.origin - all.factor * all.origin) +
-                                       (all.factor * m.offset - all.factor * all.offset);
-        *within += (all.factor == m.factor ? m.scaled
-                    : all.factor == 1      ? m.variance
-                                           : all.factor * m.stddev * (all.factor * m.stddev)) *
-                   (n - 1);
-        *between += n * away * away;
-        *sizes2 += n * n;
-        of_means += away / (double)x->groups;
-    }
-    *mean = cbx__mean_of(&all) + of_means / all.factor;
-    return all.factor;
-}
-
 cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err)
 {
-    double ssw, ssb, sizes2, values, groups = (double)x->groups;
+    double ssw = 0, ssb = 0, sizes2 = 0, of_means = 0, groups = (double)x->groups;
     cbx_components c = { .groups = x->groups };
 
     if (x->groups < 2)
@@ -49,8 +25,19 @@ cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err
         if (x->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
     cbx_status st = cbx__sample_check(x->x, c.values, 2, err);
     if (st) return st;
-    values = (double)c.values;
-    double factor = sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
+    /* Sums of squares of factor * x about the first value of all, so that clocks lose nothing. */
+    const cbx__moments all = cbx__moments_of(x->x, c.values);
+    const double values = (double)c.values, factor = all.factor;
+    for (size_t g = 0, at = 0; g < x->groups; at += x->sizes[g++]) {
+        const cbx__moments m = cbx__moments_of(x->x + at, x->sizes[g]);
+        const double n = (double)m.n, sd = factor * m.stddev;
+        const double away = (factor * m.origin - factor * all.origin) + (factor * m.offset - factor * all.offset);
+        ssw += (factor == m.factor ? m.scaled : factor == 1 ? m.variance : sd * sd) * (n - 1);
+        ssb += n * away * away;
+        sizes2 += n * n;
+        of_means += away / groups;
+    }
+    c.mean = cbx__mean_of(&all) + of_means / factor;
     double within = values > groups ? ssw / (values - groups) : 0;
     c.epochs = (values - sizes2 / values) / (groups - 1);
     double between = (ssb / (groups - 1) - within) / c.epochs;
