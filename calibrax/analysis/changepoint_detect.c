@@ -294,33 +294,27 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
                         min_segment < 2 ? 4 : 2 * min_segment);
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
-    if (cbx_arena_arrays(&arena, CBX_ARRAY(y, n), CBX_ARRAY(sums, n + 1), CBX_ARRAY(ends, n + 2),
-                         CBX_ARRAY(spare, n + 2))) {
-        fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
-        /* The values, or their logarithms; a value or two alone are no level, unless a segment may
-         * be as short. */
-        size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
-        cbx_noise noise;
-
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(y, n), CBX_ARRAY(sums, n + 1), CBX_ARRAY(ends, n + 2),
+                          CBX_ARRAY(spare, n + 2)))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
+    fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
+    /* The values, or their logarithms; a value or two alone are no level, unless a segment may be as
+     * short. */
+    size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
+    cbx_noise noise;
+    take_values(x, n, logs, y);
+    st = cbx_noise_estimate(ctx, y, n, &noise, err);
+    if (st) return st;
+    if (noise.sigma > 0 && flatten_spikes(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
         take_values(x, n, logs, y);
-        st = cbx_noise_estimate(ctx, y, n, &noise, err);
-        if (!st && noise.sigma > 0 &&
-            flatten_spikes(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
-            take_values(x, n, logs, y);
-        for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
-        if (!st) {
-            f.ends[0] = f.n;
-            f.nends = 1;
-            for (size_t k = 0; k < f.nends;)
-                if (!split(&f, k, threshold)) k++;
-            prune(&f, threshold);
-        }
-        if (!st) st = search_together(ctx, &f, spare, threshold, err);
-        if (!st) st = report(ctx, &f, x, logs, out, count, err);
-    } else {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
-    }
-    return st;
+    for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
+    f.ends[0] = f.n;
+    f.nends = 1;
+    for (size_t k = 0; k < f.nends;)
+        if (!split(&f, k, threshold)) k++;
+    prune(&f, threshold);
+    st = search_together(ctx, &f, spare, threshold, err);
+    return st ? st : report(ctx, &f, x, logs, out, count, err);
 }
 
 cbx_status cbx_change_confirm(cbx_ctx *ctx, const double *before, size_t nbefore, const double *after, size_t nafter,

@@ -101,25 +101,24 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
             return cbx_fail(err, CBX_EINVAL, "objective %zu has no direction", k);
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
-    bool good = cbx_arena_arrays(&arena, CBX_ARRAY(f.costs, n * d + 1), CBX_ARRAY(f.entries, n + 1),
-                                 CBX_ARRAY(f.order, n + 1), CBX_ARRAY(f.tree, n + 1));
-    if (good) {
-        memset(on_front, 0, n * sizeof(*on_front));
-        for (size_t i = 0; i < n; i++) {
-            double *cost = f.costs + f.n * f.d;
-            bool missing = false;
-            for (size_t k = 0; k < f.d; k++) {
-                double v = x[i * f.d + k];
-                missing |= isnan(v);
-                cost[k] = directions[k] == CBX_DIRECTION_HIGHER ? -v : v;
-            }
-            if (!missing) f.entries[f.n++] = (entry){ cost, f.d, i, 0 };
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(f.costs, n * d + 1), CBX_ARRAY(f.entries, n + 1), CBX_ARRAY(f.order, n + 1),
+                          CBX_ARRAY(f.tree, n + 1)))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
+    memset(on_front, 0, n * sizeof(*on_front));
+    for (size_t i = 0; i < n; i++) {
+        double *cost = f.costs + f.n * f.d;
+        bool missing = false;
+        for (size_t k = 0; k < f.d; k++) {
+            double v = x[i * f.d + k];
+            missing |= isnan(v);
+            cost[k] = directions[k] == CBX_DIRECTION_HIGHER ? -v : v;
         }
-        if (f.n) qsort(f.entries, f.n, sizeof(*f.entries), by_costs);
-        find_front(&f, on_front);
-        if (nmissing) *nmissing = n - f.n;
-        if (nfront) *nfront = 0;
-        for (size_t i = 0; nfront && i < n; i++) *nfront += on_front[i];
+        if (!missing) f.entries[f.n++] = (entry){ cost, f.d, i, 0 };
     }
-    return good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
+    if (f.n) qsort(f.entries, f.n, sizeof(*f.entries), by_costs);
+    find_front(&f, on_front);
+    if (nmissing) *nmissing = n - f.n;
+    if (nfront) *nfront = 0;
+    for (size_t i = 0; nfront && i < n; i++) *nfront += on_front[i];
+    return CBX_OK;
 }

@@ -116,49 +116,37 @@ cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, si
 
 /* --- stability --- */
 
-typedef struct work {
-    double *median, *draw;
-    cbx_rank_entry *entries;
-    size_t longest;
-} work;
-
-/* The direction has been checked. */
-static void draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction direction, size_t draws, uint64_t seed,
-                     work *w, double *share)
-{
-    memset(share, 0, n * n * sizeof(*share));
-    for (size_t b = 0; b < draws; b++) {
-        for (size_t i = 0; i < n; i++) {
-            cbx_rng rng = cbx_rng_make(seed, b * n + i);
-            for (size_t k = 0; k < samples[i].n; k++) w->draw[k] = samples[i].x[cbx_rng_below(&rng, samples[i].n)];
-            cbx_stat_sort(w->draw, samples[i].n);
-            w->median[i] = cbx_stat_quantile_sorted(w->draw, samples[i].n, 0.5);
-        }
-        (void)cbx_rank(w->median, n, direction, w->entries, NULL);
-        for (size_t i = 0; i < n; i++) share[w->entries[i].index * n + w->entries[i].rank - 1] += 1.0;
-    }
-    for (size_t k = 0; k < n * n; k++) share[k] /= (double)draws;
-}
-
 cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
                               size_t draws, uint64_t seed, double *share, cbx_err *err)
 {
-    work w = { .longest = 1 };
+    double *median, *draw;
+    cbx_rank_entry *entries;
+    size_t longest = 1;
     cbx_status st = refuse_info(direction, err);
 
     if (st) return st;
     if (!draws) return cbx_fail(err, CBX_EINVAL, "a bootstrap needs at least one draw");
     for (size_t i = 0; i < n; i++) {
         if (!samples[i].n) return cbx_fail(err, CBX_EINVAL, "competitor %zu has no samples", i);
-        if (samples[i].n > w.longest) w.longest = samples[i].n;
+        if (samples[i].n > longest) longest = samples[i].n;
         for (size_t k = 0; k < samples[i].n; k++)
             if (!isfinite(samples[i].x[k]))
                 return cbx_fail(err, CBX_EDOM, "sample %zu of competitor %zu is not finite", k, i);
     }
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
-    if (cbx_arena_arrays(&arena, CBX_ARRAY(w.median, n), CBX_ARRAY(w.draw, w.longest), CBX_ARRAY(w.entries, n)))
-        draw_all(samples, n, direction, draws, seed, &w, share);
-    else
-        st = cbx_fail_nomem(err, "competitors");
-    return st;
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(median, n), CBX_ARRAY(draw, longest), CBX_ARRAY(entries, n)))
+        return cbx_fail_nomem(err, "competitors");
+    memset(share, 0, n * n * sizeof(*share));
+    for (size_t b = 0; b < draws; b++) {
+        for (size_t i = 0; i < n; i++) {
+            cbx_rng rng = cbx_rng_make(seed, b * n + i);
+            for (size_t k = 0; k < samples[i].n; k++) draw[k] = samples[i].x[cbx_rng_below(&rng, samples[i].n)];
+            cbx_stat_sort(draw, samples[i].n);
+            median[i] = cbx_stat_quantile_sorted(draw, samples[i].n, 0.5);
+        }
+        (void)cbx_rank(median, n, direction, entries, NULL); /* the direction has been checked */
+        for (size_t i = 0; i < n; i++) share[entries[i].index * n + entries[i].rank - 1] += 1.0;
+    }
+    for (size_t k = 0; k < n * n; k++) share[k] /= (double)draws;
+    return CBX_OK;
 }

@@ -20,7 +20,6 @@ enum { SHORTEST = 5, MIN = 10, NEAR = 9 };
 
 typedef struct levels {
     cbx_ctx *ctx;
-    cbx_arena arena;
     size_t n;
     double *clean; /* wild values pulled in, less the first value */
     double *sum;   /* prefix sums of clean, n + 1 */
@@ -152,21 +151,18 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
                         "steady-state options are out of range: 0 < tolerance, 0 < tail <= 1, 0 < penalty");
     st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
-    cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
-    if (cbx_arena_arrays(&l.arena, CBX_ARRAY(l.clean, n), CBX_ARRAY(l.sum, n + 1), CBX_ARRAY(l.work, n),
-                         CBX_ARRAY(l.usual, n), CBX_ARRAY(l.last, n + 1)))
-        st = find_levels(&l, x, o.penalty * log((double)n), &result.dependence, err);
-    else
-        st = cbx_fail_nomem(err, "the levels of a launch");
-    if (!st) {
-        classify(&l, x[0], o.tolerance, o.tail, &result);
-        for (size_t to = l.last[n]; to > 0; to = l.last[to]) result.segments++;
-        for (size_t to = l.last[n], place = result.segments - 1; to > 0; to = l.last[to], place--)
-            if (breaks && place <= capacity) breaks[place - 1] = to;
-        *out = result;
-    }
-    cbx_arena_clear(&l.arena);
-    return st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(l.clean, n), CBX_ARRAY(l.sum, n + 1), CBX_ARRAY(l.work, n),
+                          CBX_ARRAY(l.usual, n), CBX_ARRAY(l.last, n + 1)))
+        return cbx_fail_nomem(err, "the levels of a launch");
+    st = find_levels(&l, x, o.penalty * log((double)n), &result.dependence, err);
+    if (st) return st;
+    classify(&l, x[0], o.tolerance, o.tail, &result);
+    for (size_t to = l.last[n]; to > 0; to = l.last[to]) result.segments++;
+    for (size_t to = l.last[n], place = result.segments - 1; to > 0; to = l.last[to], place--)
+        if (breaks && place <= capacity) breaks[place - 1] = to;
+    *out = result;
+    return CBX_OK;
 }
 
 const char *cbx_steady_name(cbx_steady_class kind)

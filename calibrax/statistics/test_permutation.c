@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
 #include "calibrax/statistics/resample.h"
@@ -123,61 +124,57 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
     if (!o.permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
     if (o.paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     a.compare = o.compare ? o.compare : mean_difference;
-    cbx_arena arena;
     st = cbx__sample_check(x, n, 1, err);
     if (!st) st = cbx__sample_check(y, m, 1, err);
     if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     if (!cbx_arena_arrays(&arena, CBX_ARRAY(a.pool, n + m), CBX_ARRAY(a.x, n + m), CBX_ARRAY(a.order, n + m),
-                          CBX_ARRAY(a.words, cbx__draws_capacity(n + m)))) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to rearrange %zu samples", n + m);
-    } else {
-        memcpy(a.pool, x, n * sizeof *x);
-        memcpy(a.pool + n, y, m * sizeof *y);
-        a.y = a.x + n;
-        a.picked = n < m ? n : m;
-        /* The mean difference is taken about the first value: large offsets then cost no digits,
-         * and ties in it are seen as such. */
-        double largest = 0;
-        if (a.compare == mean_difference) {
-            double origin = a.pool[0];
-            for (size_t i = 0; i < a.n + a.m; i++) a.pool[i] -= origin;
-        }
-        for (size_t i = 0; i < a.n + a.m; i++) {
-            largest = fmax(largest, fabs(a.pool[i]));
-            a.total += a.pool[i];
-        }
-        a.tolerance = 1e-14 * largest;
-        double all = a.paired ? ldexp(1, n > 1000 ? 1001 : (int)n) : 1; /* arrangements */
-        for (size_t i = 1; !a.paired && i <= n && all < 1e18; i++) all = all * (double)(m + i) / (double)i;
-        all = round(all);
-        memcpy(a.x, a.pool, a.n * sizeof(double));
-        memcpy(a.y, a.pool + a.n, a.m * sizeof(double));
-        a.observed = compared(&a);
-        r.statistic = a.observed;
-        r.exact = all <= (double)o.permutations;
-        if (r.exact && a.paired) {
-            for (uint64_t bits = 0; bits < (uint64_t)1 << a.n; bits++) {
-                swap_pairs(&a, bits, 0, a.n);
-                count_one(&a);
-            }
-        } else if (r.exact) {
-            for (size_t i = 0; i < a.n + a.m; i++) a.order[i] = i;
-            do {
-                for (size_t i = 0; i < a.n; i++) a.x[i] = a.pool[a.order[i]];
-                for (size_t i = 0; i < a.m; i++) a.y[i] = a.pool[a.order[a.n + i]];
-                count_one(&a);
-            } while (next_split(&a));
-        } else
-            count_random(&a, o.permutations, o.seed);
-        double extra = r.exact ? 0 : 1;
-        r.p_less = ((double)a.at_most + extra) / ((double)a.count + extra);
-        r.p_greater = ((double)a.at_least + extra) / ((double)a.count + extra);
-        r.p = fmin(1.0, 2 * fmin(r.p_less, r.p_greater));
-        if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
-        if (!st && a.undefined) st = cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
+                          CBX_ARRAY(a.words, cbx__draws_capacity(n + m))))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory to rearrange %zu samples", n + m);
+    memcpy(a.pool, x, n * sizeof *x);
+    memcpy(a.pool + n, y, m * sizeof *y);
+    a.y = a.x + n;
+    a.picked = n < m ? n : m;
+    /* The mean difference is taken about the first value: large offsets then cost no digits,
+     * and ties in it are seen as such. */
+    double largest = 0;
+    if (a.compare == mean_difference) {
+        double origin = a.pool[0];
+        for (size_t i = 0; i < a.n + a.m; i++) a.pool[i] -= origin;
     }
-    cbx_arena_clear(&arena);
-    if (!st) *out = r;
-    return st;
+    for (size_t i = 0; i < a.n + a.m; i++) {
+        largest = fmax(largest, fabs(a.pool[i]));
+        a.total += a.pool[i];
+    }
+    a.tolerance = 1e-14 * largest;
+    double all = a.paired ? ldexp(1, n > 1000 ? 1001 : (int)n) : 1; /* arrangements */
+    for (size_t i = 1; !a.paired && i <= n && all < 1e18; i++) all = all * (double)(m + i) / (double)i;
+    all = round(all);
+    memcpy(a.x, a.pool, a.n * sizeof(double));
+    memcpy(a.y, a.pool + a.n, a.m * sizeof(double));
+    a.observed = compared(&a);
+    r.statistic = a.observed;
+    r.exact = all <= (double)o.permutations;
+    if (r.exact && a.paired) {
+        for (uint64_t bits = 0; bits < (uint64_t)1 << a.n; bits++) {
+            swap_pairs(&a, bits, 0, a.n);
+            count_one(&a);
+        }
+    } else if (r.exact) {
+        for (size_t i = 0; i < a.n + a.m; i++) a.order[i] = i;
+        do {
+            for (size_t i = 0; i < a.n; i++) a.x[i] = a.pool[a.order[i]];
+            for (size_t i = 0; i < a.m; i++) a.y[i] = a.pool[a.order[a.n + i]];
+            count_one(&a);
+        } while (next_split(&a));
+    } else
+        count_random(&a, o.permutations, o.seed);
+    double extra = r.exact ? 0 : 1;
+    r.p_less = ((double)a.at_most + extra) / ((double)a.count + extra);
+    r.p_greater = ((double)a.at_least + extra) / ((double)a.count + extra);
+    r.p = fmin(1.0, 2 * fmin(r.p_less, r.p_greater));
+    if (isnan(r.statistic)) return cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
+    if (a.undefined) return cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
+    *out = r;
+    return CBX_OK;
 }
