@@ -9,7 +9,7 @@
  * temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader
  * ever looks at.
  */
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -117,16 +117,16 @@ static cbx_status temporary_create(cbx_arena *arena, const char *path, char **na
     return cbx_fail_errno(err, errno, "cannot create a temporary file next to '%s'", path);
 }
 
-static bool write_all(int fd, const char *data, size_t len)
+size_t cbx__write_all(int fd, const char *data, size_t len)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = write(fd, data + done, len - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        data += n;
-        len -= (size_t)n;
+        if (n < 0) break;
+        done += (size_t)n;
     }
-    return true;
+    return done;
 }
 
 static cbx_status sync_folder(const char *name, const char *path, cbx_err *err)
@@ -180,7 +180,7 @@ static cbx_status write_stream(const char *path, const void *data, size_t len, c
     if (fd < 0 && errno == ENXIO) return cbx_fail(err, CBX_EIO, "cannot write '%s': the pipe has no reader", path);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) || !write_all(fd, data, len))
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) || cbx__write_all(fd, data, len) < len)
         st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
     if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
     return st;
@@ -294,7 +294,7 @@ cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *dat
     }
     st = replacement_open(ctx, path, &r, err);
     if (st) return st;
-    if (write_all(r->fd, data, len)) return cbx_replacement_commit(r, err);
+    if (cbx__write_all(r->fd, data, len) == len) return cbx_replacement_commit(r, err);
     st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
     cbx_replacement_discard(r);
     return st;

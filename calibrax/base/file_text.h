@@ -1,6 +1,4 @@
-/*
- * A file as a text, which frees it.
- */
+/* A file as a text, which frees it; texts into a file. */
 #ifndef CALIBRAX_BASE_FILE_TEXT_H
 #define CALIBRAX_BASE_FILE_TEXT_H
 
@@ -21,5 +19,8 @@ static inline cbx_status cbx__file_text(cbx_ctx *ctx, const char *path, size_t m
     *out = t;
     return CBX_OK;
 }
+
+/** Writes all of it; fewer bytes: errno has the reason. */
+size_t cbx__write_all(int fd, const char *data, size_t len);
 
 #endif

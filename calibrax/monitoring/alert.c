@@ -182,33 +182,28 @@ static void report(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
                           .pattern = w->rule.pattern,
                           .time_ns = now_ns,
                           .held_back = w->held_back };
-    if (alert->severity == CBX_SEVERITY_NONE)
-        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
-    else if (is_lost(w, alert->value))
-        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
-    else if (w->rule.pattern) {
-        const cbx_pattern *p = &w->seen;
-        const char *name = w->rule.metric;
-        if (!worse(&w->rule, alert->value, alert->threshold))
-            snprintf(alert->message, sizeof alert->message, "%s of %.40s is %.3g %%, not yet clear of %.3g %%",
-                     cbx_pattern_name(w->rule.pattern), name, 100 * alert->value, 100 * alert->threshold);
-        else if (w->rule.pattern == CBX_PATTERN_MODES)
-            snprintf(alert->message, sizeof alert->message,
-                     "%.40s goes between %.6g and %.6g: the rarer has %.3g %% of the last %zu values", name, p->low,
-                     p->high, 100 * alert->value, p->n);
-        else
-            snprintf(alert->message, sizeof alert->message,
-                     "%.40s drifts by %+.3g %% [%+.3g %%, %+.3g %%] over the last %zu values", name, 100 * alert->value,
-                     100 * p->low, 100 * p->high, p->n);
-    } else {
-        const char *side = w->rule.lower ? "below" : "above";
-        if (worse(&w->rule, alert->value, alert->threshold))
-            snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, %s %.6g", alert->rule, alert->value, side,
-                     alert->threshold);
-        else
-            snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, not yet clear of %.6g", alert->rule,
-                     alert->value, alert->threshold);
-    }
+    const char *name = w->rule.metric, *pattern = cbx_pattern_name(w->rule.pattern);
+    double percent = 100 * value, limit = alert->threshold;
+    const cbx_pattern *p = &w->seen;
+    bool beyond = worse(&w->rule, value, limit);
+#define SAY(...) snprintf(alert->message, sizeof alert->message, __VA_ARGS__)
+    if (w->now == CBX_SEVERITY_NONE)
+        SAY("%.80s is back: %.6g", alert->rule, value);
+    else if (is_lost(w, value))
+        SAY("%.80s has no finite value", alert->rule);
+    else if (!w->rule.pattern && beyond)
+        SAY("%.80s is %.6g, %s %.6g", alert->rule, value, w->rule.lower ? "below" : "above", limit);
+    else if (!w->rule.pattern)
+        SAY("%.80s is %.6g, not yet clear of %.6g", alert->rule, value, limit);
+    else if (!beyond)
+        SAY("%s of %.40s is %.3g %%, not yet clear of %.3g %%", pattern, name, percent, 100 * limit);
+    else if (w->rule.pattern == CBX_PATTERN_MODES)
+        SAY("%.40s goes between %.6g and %.6g: the rarer has %.3g %% of the last %zu values", name, p->low, p->high,
+            percent, p->n);
+    else
+        SAY("%.40s drifts by %+.3g %% [%+.3g %%, %+.3g %%] over the last %zu values", name, percent, 100 * p->low,
+            100 * p->high, p->n);
+#undef SAY
     w->reported = w->held = w->now;
     w->reported_ns = now_ns;
     w->any = true;

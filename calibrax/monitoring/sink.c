@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/http.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
@@ -75,19 +76,13 @@ void cbx_sink_free(cbx_sink *s)
     cbx_mem_free(&s->al, s, sizeof *s);
 }
 
-/* @param part  true if some of it was written before it failed */
-static cbx_status write_all(int fd, const char *line, size_t len, const char *target, bool *part, cbx_err *err)
+/* @param torn  whether only some of it was written */
+static cbx_status write_all(int fd, const char *line, size_t len, const char *target, bool *torn, cbx_err *err)
 {
-    *part = false;
-    while (len > 0) {
-        ssize_t n = write(fd, line, len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return cbx_fail_errno(err, errno, "cannot write an alert to '%s'", target);
-        line += n;
-        len -= (size_t)n;
-        *part = true;
-    }
-    return CBX_OK;
+    size_t done = cbx__write_all(fd, line, len);
+
+    *torn = done && done < len;
+    return done < len ? cbx_fail_errno(err, errno, "cannot write an alert to '%s'", target) : CBX_OK;
 }
 
 /* The file may have been removed, or renamed by a rotation of logs. */
@@ -105,14 +100,11 @@ static cbx_status follow_file(cbx_sink *s, cbx_err *err)
 
 static cbx_status append(cbx_sink *s, const char *line, size_t len, cbx_err *err)
 {
-    bool part;
+    bool torn;
     cbx_status st = follow_file(s, err);
 
-    if (!st && s->torn) st = write_all(s->fd, "\n", 1, s->target, &part, err);
-    if (st) return st;
-    st = write_all(s->fd, line, len, s->target, &part, err);
-    s->torn = st && part;
-    return st;
+    if (!st && s->torn) st = write_all(s->fd, "\n", 1, s->target, &torn, err);
+    return st ? st : write_all(s->fd, line, len, s->target, &s->torn, err);
 }
 
 static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, cbx_err *err)
@@ -120,7 +112,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
     const char *const argv[] = { "sh", "-c", s->target, NULL };
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     cbx__process p;
-    bool part;
+    bool torn;
 
     cbx__process_init(&p);
     o.argv = argv;
@@ -128,7 +120,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
     o.own_group = true;
     cbx_status st = cbx__memory_file("alert", &o.input, err);
     if (st) return st;
-    st = write_all(o.input, line, len, s->target, &part, err);
+    st = write_all(o.input, line, len, s->target, &torn, err);
     if (!st) {
         lseek(o.input, 0, SEEK_SET);
         st = cbx__process_start(&o, &p, err);

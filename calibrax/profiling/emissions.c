@@ -205,8 +205,7 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
         }
     }
     ncolumns = r.ncells;
-    st = any ? CBX_OK : fail_at(&r, err, "no column 'emissions': this is not a file of codecarbon");
-    if (st) return st;
+    if (!any) return fail_at(&r, err, "no column 'emissions': this is not a file of codecarbon");
     for (const char *c = r.at; c < r.end; c++) max += *c == '\n';
     rows = cbx_arena_calloc(arena, max, sizeof *rows);
     if (!rows) return cbx_fail_nomem(err, what);

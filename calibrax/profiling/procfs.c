@@ -18,6 +18,7 @@
 #include "calibrax/base/clock.h"
 
 #define FILE_MAX 16384
+#define PROC     "/proc"
 
 /* Start of the first line that begins with key; NULL: no such line. */
 static const char *find_line(const char *text, const char *key)
@@ -159,17 +160,18 @@ bool cbx__proc_sched_read(int fd, cbx__proc_sched *out)
     return cbx__proc_sched_parse(text, out) && out->slices > 0;
 }
 
-static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
+size_t cbx__proc_read_of(const char *proc, pid_t pid, const char *name, char *buf, size_t size)
 {
-    char path[128];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    return cbx__proc_read(path, buf, size);
+    char path[512];
+    int n = snprintf(path, sizeof path, "%s/%d/%s", proc, (int)pid, name);
+    buf[0] = '\0';
+    return n > 0 && (size_t)n < sizeof path ? cbx__proc_read(path, buf, size) : 0;
 }
 
-static bool stat_of(pid_t pid, cbx__proc_stat *out)
+bool cbx__proc_stat_of(const char *proc, pid_t pid, cbx__proc_stat *out)
 {
     char text[1024];
-    return read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, out);
+    return cbx__proc_read_of(proc, pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, out);
 }
 
 pid_t cbx__proc_next(DIR *d)
@@ -210,13 +212,14 @@ bool cbx__proc_confined(pid_t pid)
 {
     char text[FILE_MAX];
     uint64_t mode = 0;
-    return read_of(pid, "status", text, sizeof text) && cbx__proc_field(text, "Seccomp", &mode) && mode == 2;
+    return cbx__proc_read_of(PROC, pid, "status", text, sizeof text) && cbx__proc_field(text, "Seccomp", &mode) &&
+           mode == 2;
 }
 
 bool cbx__proc_alive(pid_t pid)
 {
     cbx__proc_stat s;
-    return stat_of(pid, &s) && s.state != 'Z' && s.state != 'X';
+    return cbx__proc_stat_of(PROC, pid, &s) && s.state != 'Z' && s.state != 'X';
 }
 
 bool cbx__proc_pressure_parse(const char *text, double *some_avg10)
@@ -262,7 +265,7 @@ size_t cbx__proc_others_want(pid_t pid, double *ns)
         cbx__proc_sched s;
         if (task == pid) continue;
         snprintf(path, sizeof path, "task/%d/schedstat", (int)task);
-        if (!read_of(pid, path, text, sizeof text) || !cbx__proc_sched_parse(text, &s)) continue;
+        if (!cbx__proc_read_of(PROC, pid, path, text, sizeof text) || !cbx__proc_sched_parse(text, &s)) continue;
         *ns += (double)s.run_ns + (double)s.wait_ns;
         n++;
     }
@@ -273,7 +276,7 @@ bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
 {
     char text[FILE_MAX];
     cbx__proc_memory m = { 0 };
-    if (!read_of(pid, "status", text, sizeof text)) return false;
+    if (!cbx__proc_read_of(PROC, pid, "status", text, sizeof text)) return false;
     if (!cbx__proc_status_bytes(text, "VmHWM", &m.hwm_bytes) || !cbx__proc_status_bytes(text, "VmRSS", &m.rss_bytes))
         return false;
     *out = m;
@@ -284,7 +287,7 @@ uint64_t cbx__proc_resident(pid_t pid)
 {
     char text[256];
     unsigned long long pages;
-    if (!read_of(pid, "statm", text, sizeof text) || sscanf(text, "%*u %llu", &pages) != 1) return 0;
+    if (!cbx__proc_read_of(PROC, pid, "statm", text, sizeof text) || sscanf(text, "%*u %llu", &pages) != 1) return 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -295,7 +298,7 @@ uint64_t cbx__proc_group_resident(pid_t group)
     if (!d) return cbx__proc_resident(group);
     for (pid_t pid; (pid = cbx__proc_next(d));) {
         cbx__proc_stat s;
-        if (stat_of(pid, &s) && s.group == group) sum += cbx__proc_resident(pid);
+        if (cbx__proc_stat_of(PROC, pid, &s) && s.group == group) sum += cbx__proc_resident(pid);
     }
     return sum;
 }
@@ -323,7 +326,7 @@ double cbx__proc_cpu_ns(pid_t pid)
 static double ended_children_cpu_ns(pid_t pid)
 {
     cbx__proc_stat s;
-    if (!stat_of(pid, &s)) return 0;
+    if (!cbx__proc_stat_of(PROC, pid, &s)) return 0;
     return 1e9 * (double)(s.child_user_ticks + s.child_system_ticks) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -343,7 +346,7 @@ bool cbx__proc_settle(pid_t pid, uint64_t max_ns)
 {
     const uint64_t start = cbx_clock_ns();
     cbx__proc_stat s;
-    while (stat_of(pid, &s) && s.state == 'R') {
+    while (cbx__proc_stat_of(PROC, pid, &s) && s.state == 'R') {
         if (cbx_clock_ns() - start > max_ns) return false;
         sched_yield(); /* both may be on one CPU */
     }
@@ -358,7 +361,7 @@ int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
     DIR *d = open_tasks(pid);
     for (pid_t task; (task = cbx__proc_next(d));) {
         snprintf(name, sizeof name, "task/%d/status", (int)task);
-        if (stray >= 0 || !read_of(pid, name, text, sizeof text)) continue;
+        if (stray >= 0 || !cbx__proc_read_of(PROC, pid, name, text, sizeof text)) continue;
         const char *line = find_line(text, key);
         if (!line) continue;
         line += sizeof key - 1;

@@ -77,6 +77,9 @@ uint64_t cbx__proc_throttles(void);
 
 /* Reads a small file; returns its length, 0 if it cannot be read.  Always terminates buf. */
 size_t cbx__proc_read(const char *path, char *buf, size_t size);
+/* The same of a process's file, PROC/PID/NAME, in /proc or a folder in its form. */
+size_t cbx__proc_read_of(const char *proc, pid_t pid, const char *name, char *buf, size_t size);
+bool cbx__proc_stat_of(const char *proc, pid_t pid, cbx__proc_stat *out);
 
 bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out);
 /* Resident bytes by /proc/PID/statm: cheaper than status, good enough for a watchdog. */

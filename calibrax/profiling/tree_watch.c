@@ -48,14 +48,6 @@ static cbx__counts counts_so_far(const cbx__watch *w)
 
 /* --- one process --- */
 
-static size_t read_of(const cbx__watch *w, pid_t pid, const char *name, char *buf, size_t size)
-{
-    char path[512];
-    int n = snprintf(path, sizeof path, "%s/%d/%s", w->opts.proc, (int)pid, name);
-    buf[0] = '\0';
-    return n > 0 && (size_t)n < sizeof path ? cbx__proc_read(path, buf, size) : 0;
-}
-
 static void add_switches(const char *status, cbx__counts *c)
 {
     uint64_t v = 0;
@@ -73,14 +65,14 @@ static void read_switches(const cbx__watch *w, pid_t pid, cbx__counts *c)
     DIR *d = opendir(path);
     for (pid_t task; (task = cbx__proc_next(d));) {
         snprintf(name, sizeof name, "task/%d/status", (int)task);
-        if (read_of(w, pid, name, text, sizeof text)) add_switches(text, c);
+        if (cbx__proc_read_of(w->opts.proc, pid, name, text, sizeof text)) add_switches(text, c);
     }
 }
 
 static void read_io(cbx__watch *w, cbx__member *m)
 {
     char text[1024];
-    if (!read_of(w, m->pid, "io", text, sizeof text)) {
+    if (!cbx__proc_read_of(w->opts.proc, m->pid, "io", text, sizeof text)) {
         w->io_refused = w->io_refused || m->alive;
         return;
     }
@@ -102,7 +94,7 @@ static void read_member(cbx__watch *w, cbx__member *m, const cbx__proc_stat *s)
     m->alive = s->state != 'Z' && s->state != 'X';
     m->threads = m->alive ? s->threads : 0;
     m->rss_bytes = 0;
-    if (m->alive && read_of(w, m->pid, "status", text, sizeof text)) {
+    if (m->alive && cbx__proc_read_of(w->opts.proc, m->pid, "status", text, sizeof text)) {
         cbx__proc_status_bytes(text, "VmRSS", &m->rss_bytes);
         cbx__proc_status_bytes(text, "VmHWM", &m->hwm_bytes);
         if (s->threads > 1)
@@ -120,12 +112,6 @@ static void read_member(cbx__watch *w, cbx__member *m, const cbx__proc_stat *s)
     m->with.minor_faults = s->minor_faults + waited * s->child_minor_faults;
     m->with.major_faults = s->major_faults + waited * s->child_major_faults;
     read_io(w, m);
-}
-
-static bool read_stat(const cbx__watch *w, pid_t pid, cbx__proc_stat *s)
-{
-    char text[1024];
-    return read_of(w, pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, s);
 }
 
 /* --- the tree --- */
@@ -155,7 +141,7 @@ static void refresh_members(cbx__watch *w)
     for (size_t i = 0; i < w->nmembers; i++) {
         cbx__member *m = &w->members[i];
         cbx__proc_stat s;
-        if (read_stat(w, m->pid, &s) && s.start_ticks == m->start_ticks) {
+        if (cbx__proc_stat_of(w->opts.proc, m->pid, &s) && s.start_ticks == m->start_ticks) {
             read_member(w, m, &s);
             w->members[kept++] = *m;
         } else {
@@ -177,6 +163,25 @@ static void add_stranger(cbx__watch *w, pid_t pid)
     w->nstrangers[1]++;
 }
 
+/* A child of a member becomes one; another process waits, as its parent may become one.
+ * @return whether it was a child that is watched now */
+static bool place(cbx__watch *w, pid_t pid, pid_t parent, uint32_t *left_out)
+{
+    bool fits = w->nmembers < w->opts.max_processes;
+    cbx__proc_stat s;
+
+    if (!is_member(w, parent)) {
+        if (w->npending == MAX_PENDING) return false;
+        w->pending[2 * w->npending] = pid;
+        w->pending[2 * w->npending + 1] = parent;
+        w->npending++;
+        return false;
+    }
+    *left_out += !fits;
+    if (fits && cbx__proc_stat_of(w->opts.proc, pid, &s)) add_member(w, pid, &s);
+    return fits;
+}
+
 static void find_children(cbx__watch *w)
 {
     uint32_t left_out = 0;
@@ -187,46 +192,20 @@ static void find_children(cbx__watch *w)
     if (!d) return;
     w->npending = w->nstrangers[1] = 0;
     for (pid_t pid; (pid = cbx__proc_next(d));) {
+        cbx__proc_stat s;
         if (is_member(w, pid)) continue;
         if (!scans && bsearch(&pid, old, w->nstrangers[0], sizeof pid, by_number))
             add_stranger(w, pid);
-        else {
-            /* A new process: a child of a member, or possibly a grandchild. */
-            cbx__proc_stat s;
-            if (read_stat(w, pid, &s)) {
-                if (!is_member(w, s.parent)) {
-                    if (w->npending < MAX_PENDING) {
-                        w->pending[2 * w->npending] = pid;
-                        w->pending[2 * w->npending + 1] = s.parent;
-                        w->npending++;
-                    }
-                } else if (w->nmembers < w->opts.max_processes) {
-                    add_member(w, pid, &s);
-                } else {
-                    left_out++;
-                }
-            }
-        }
+        else if (cbx__proc_stat_of(w->opts.proc, pid,
+                                   &s)) /* a new process: a child of a member, or possibly a grandchild */
+            place(w, pid, s.parent, &left_out);
     }
     /* Repeats until no more are found: a parent may have a greater number than its child. */
     for (bool found = true; found;) {
         size_t n = w->npending;
         found = false;
         w->npending = 0;
-        for (size_t i = 0; i < n; i++) {
-            pid_t pid = w->pending[2 * i], parent = w->pending[2 * i + 1];
-            if (is_member(w, parent) && w->nmembers < w->opts.max_processes) {
-                cbx__proc_stat s;
-                if (read_stat(w, pid, &s)) add_member(w, pid, &s);
-                found = true;
-            } else if (is_member(w, parent)) {
-                left_out++;
-            } else {
-                w->pending[2 * w->npending] = pid;
-                w->pending[2 * w->npending + 1] = parent;
-                w->npending++;
-            }
-        }
+        for (size_t i = 0; i < n; i++) found |= place(w, w->pending[2 * i], w->pending[2 * i + 1], &left_out);
     }
     for (size_t i = 0; i < w->npending; i++) add_stranger(w, w->pending[2 * i]);
     w->strangers[0] = w->strangers[1];
@@ -245,7 +224,7 @@ static double read_pss(cbx__watch *w)
     if (!w->opts.pss || w->pss_stopped) return NAN;
     for (size_t i = 0; i < w->nmembers; i++) {
         if (!w->members[i].alive) continue;
-        if (!read_of(w, w->members[i].pid, "smaps_rollup", text, sizeof text)) continue;
+        if (!cbx__proc_read_of(w->opts.proc, w->members[i].pid, "smaps_rollup", text, sizeof text)) continue;
         if (cbx__proc_status_bytes(text, "Pss", &bytes)) sum += bytes;
     }
     w->pss_stopped = (double)(cbx_clock_ns() - start) > 0.1e9 * w->opts.interval_s;
@@ -294,7 +273,7 @@ bool cbx__watch_sample(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
     cbx__proc_stat root;
 
     if (w->nsamples == 0) {
-        if (!read_stat(w, w->opts.pid, &root)) return false;
+        if (!cbx__proc_stat_of(w->opts.proc, w->opts.pid, &root)) return false;
         add_member(w, w->opts.pid, &root);
     } else {
         refresh_members(w);
