@@ -14,6 +14,7 @@
 
 #include "calibrax/base/json_internal.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/base/json_stream.h"
 
 #define MAX_SEARCHED 8 /* members that are found without slots */
 
@@ -92,8 +93,7 @@ const char *cbx_json_string_value(const cbx_json *v)
     return cbx_json_typeof(v) == CBX_JSON_STRING ? cbx__as_string(v)->bytes : NULL;
 }
 
-/* True for a number and for the strings that represent a non-finite one. */
-static bool read_double(const cbx_json *v, double *out)
+bool cbx__json_double(const cbx_json *v, double *out)
 {
     static const struct {
         const char *word;
@@ -126,7 +126,7 @@ static bool read_int(const cbx_json *v, int64_t *out)
 double cbx_json_double_value(const cbx_json *v)
 {
     double d = NAN;
-    read_double(v, &d);
+    cbx__json_double(v, &d);
     return d;
 }
 
@@ -189,7 +189,7 @@ int64_t cbx_json_get_int(const cbx_json *object, const char *key, int64_t fallba
 
 double cbx_json_get_double(const cbx_json *object, const char *key, double fallback)
 {
-    read_double(cbx_json_get(object, key), &fallback);
+    cbx__json_double(cbx_json_get(object, key), &fallback);
     return fallback;
 }
 
@@ -236,7 +236,7 @@ cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char
 
 cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err)
 {
-    return need(read_double(cbx_json_get(object, key), out), object, key, path, "a number", err);
+    return need(cbx__json_double(cbx_json_get(object, key), out), object, key, path, "a number", err);
 }
 
 static cbx_status need_container(const cbx_json *object, const char *key, const char *path, cbx_json_type type,

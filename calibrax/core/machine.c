@@ -427,48 +427,34 @@ uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level)
 
 /* --- JSON --- */
 
-static void put_count(cbx_json *object, const char *key, int v)
-{
-    if (v < 0)
-        cbx_json_set_null(object, key);
-    else
-        cbx_json_set_int(object, key, v);
-}
-
 static const char *known(const char *s) { return *s ? s : NULL; }
+
+#define COUNT(key, n) ((n) < 0 ? J_TEXT(key, NULL) : J_INT(key, n))
 
 cbx_json *cbx_machine_to_json(const cbx_machine *m)
 {
-    cbx_json *v = cbx_json_object(J_TEXT("id", known(m->id)), J_TEXT("cpu_vendor", known(m->vendor)),
-                                  J_TEXT("cpu_model", known(m->model_name)));
-    cbx_json *list;
+    cbx_json *features = cbx_json_new_array(), *caches = cbx_json_new_array(), *accelerators = cbx_json_new_array();
 
-    put_count(v, "cpu_family", m->family);
-    put_count(v, "cpu_model_number", m->model);
-    put_count(v, "cpu_stepping", m->stepping);
-    list = cbx_json_set_array(v, "cpu_features");
     for (const char *p = m->features; *p;) {
         char word[32];
         size_t n = strcspn(p, " ");
         copy_word(word, sizeof word, p, n);
-        cbx_json_push_string(list, word);
+        cbx_json_push_string(features, word);
         p += n + (p[n] == ' ');
     }
-    put_count(v, "cpu_count", m->threads);
-    put_count(v, "cores", m->cores);
-    put_count(v, "sockets", m->sockets);
-    list = cbx_json_set_array(v, "caches");
     for (int i = 0; i < m->ncaches; i++) {
         const cbx_machine_cache *c = &m->cache[i];
-        cbx_json_push(list, cbx_json_object(J_INT("level", c->level), J_TEXT("type", known(c->type)),
-                                            J_INT("bytes", c->bytes), J_INT("shared_by", c->shared_by)));
+        cbx_json_push(caches, cbx_json_object(J_INT("level", c->level), J_TEXT("type", known(c->type)),
+                                              J_INT("bytes", c->bytes), J_INT("shared_by", c->shared_by)));
     }
-    cbx_json_set_int(v, "memory_bytes", (int64_t)m->memory_bytes);
-    put_count(v, "numa_nodes", m->numa_nodes);
-    list = cbx_json_set_array(v, "accelerators");
-    for (int i = 0; i < m->naccelerators; i++) cbx_json_push_string(list, m->accelerator[i]);
-    cbx_json_put(v, J_TEXT("huge_pages", known(m->huge_pages)), J_TEXT("cpu_governor", known(m->governor)));
-    return cbx_json_finish(v);
+    for (int i = 0; i < m->naccelerators; i++) cbx_json_push_string(accelerators, m->accelerator[i]);
+    return cbx_json_finish(cbx_json_object(
+        J_TEXT("id", known(m->id)), J_TEXT("cpu_vendor", known(m->vendor)), J_TEXT("cpu_model", known(m->model_name)),
+        COUNT("cpu_family", m->family), COUNT("cpu_model_number", m->model), COUNT("cpu_stepping", m->stepping),
+        J_JSON("cpu_features", features), COUNT("cpu_count", m->threads), COUNT("cores", m->cores),
+        COUNT("sockets", m->sockets), J_JSON("caches", caches), J_INT("memory_bytes", m->memory_bytes),
+        COUNT("numa_nodes", m->numa_nodes), J_JSON("accelerators", accelerators),
+        J_TEXT("huge_pages", known(m->huge_pages)), J_TEXT("cpu_governor", known(m->governor))));
 }
 
 /* --- instruction set --- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/base/json_put.h"
+#include "calibrax/base/json_stream.h"
 #include "calibrax/core/record.h"
 
 /* --- reading --- */
@@ -51,14 +52,6 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
     return v || cbx_json_has(object, key) ? cbx_json_need_object(object, key, path, out, err) : CBX_OK;
 }
 
-bool cbx__is_sample(const cbx_json *v)
-{
-    const char *s = cbx_json_string_value(v);
-
-    if (s) return strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0;
-    return cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE;
-}
-
 static cbx_status not_a_number(const char *path, const char *key, size_t i, cbx_err *err)
 {
     char inner[CBX__PATH_SIZE];
@@ -80,11 +73,8 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
     if (st) return st;
     copy = cbx_arena_calloc(arena, cbx_json_length(list), sizeof *copy);
     if (!copy) return cbx_fail_nomem(err, NULL);
-    for (size_t i = 0; i < cbx_json_length(list); i++) {
-        const cbx_json *v = cbx_json_at(list, i);
-        copy[i] = cbx_json_double_value(v);
-        if (!cbx__is_sample(v)) return not_a_number(path, key, i, err);
-    }
+    for (size_t i = 0; i < cbx_json_length(list); i++)
+        if (!cbx__json_double(cbx_json_at(list, i), &copy[i])) return not_a_number(path, key, i, err);
     *samples = copy;
     *n = cbx_json_length(list);
     return CBX_OK;

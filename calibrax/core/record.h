@@ -42,8 +42,6 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
 /** An array of numbers in the arena; *samples NULL when missing or null. */
 cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
                              const double **samples, size_t *n, cbx_err *err);
-/** A number, or one of the strings that represent a non-finite one. */
-bool cbx__is_sample(const cbx_json *v);
 /** The first sample that is not a number, of those that a sieve took out of the metrics. */
 typedef struct cbx__bad_sample {
     const char *metric; /* NULL: all are numbers */

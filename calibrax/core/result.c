@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/list.h"
 #include "calibrax/core/run_internal.h"
 
@@ -187,13 +188,7 @@ static cbx_status check_object(const cbx_json *v, const char *name, cbx_err *err
     return v ? cbx__record_check_json(v, name, err) : CBX_OK;
 }
 
-static void set_object(cbx_json *entry, const char *key, const cbx_json *v)
-{
-    if (v)
-        cbx__set_copy(entry, key, v);
-    else
-        cbx_json_set_object(entry, key);
-}
+static cbx_json *copy_of(const cbx_json *v) { return v ? cbx_json_copy(v) : cbx_json_new_object(); }
 
 cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *r, cbx_err *err)
 {
@@ -219,11 +214,9 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *r, c
     /* metadata.results of a run under construction with one entry more. */
     const cbx_json *old = cbx_json_get(b->run->metadata, "results");
     cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
-    cbx_json *entry = cbx_json_push_object(list);
 
-    cbx_json_set_string(entry, "name", r->name);
-    cbx_json_set_double(entry, "timestamp", r->timestamp);
-    set_object(entry, "metadata", r->metadata);
-    set_object(entry, "config", r->config);
+    cbx_json_push(list,
+                  cbx_json_object(J_TEXT("name", r->name), J_NUMBER("timestamp", r->timestamp),
+                                  J_JSON("metadata", copy_of(r->metadata)), J_JSON("config", copy_of(r->config))));
     return cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
 }

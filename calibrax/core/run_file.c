@@ -74,8 +74,9 @@ static bool wants(void *user, const cbx__json_reader *r)
 static cbx_status take_sample(streaming *s, const char *metric, size_t i, const cbx_json *v, cbx_err *err)
 {
     const cbx_allocator *al = &s->arena.al;
+    double sample = NAN;
 
-    if (!s->bad.metric && !cbx__is_sample(v)) {
+    if (!cbx__json_double(v, &sample) && !s->bad.metric) {
         s->bad = (cbx__bad_sample){ cbx_arena_strdup(&s->arena, metric), i };
         return s->bad.metric ? CBX_OK : cbx_fail_nomem(err, NULL);
     }
@@ -84,8 +85,7 @@ static cbx_status take_sample(streaming *s, const char *metric, size_t i, const 
         const gathered g = { .metric = cbx_arena_strdup(&s->arena, metric) };
         if (!g.metric || !cbx_list_push(al, &s->gathered, g)) return cbx_fail_nomem(err, NULL);
     }
-    if (!cbx_list_push(al, &s->gathered.items[s->gathered.n - 1].values, cbx_json_double_value(v)))
-        return cbx_fail_nomem(err, NULL);
+    if (!cbx_list_push(al, &s->gathered.items[s->gathered.n - 1].values, sample)) return cbx_fail_nomem(err, NULL);
     return CBX_OK;
 }
 

@@ -126,20 +126,12 @@ static cbx_status set_field(cbx_json *object, const void *base, const row_field 
             return fill_block(cbx_json_set_object(object, f->key), base, f->block, cbx_json_get(old, f->key), err);
         cbx_json_set_null(object, f->key);
         break;
-    /* members that the typed view does not hold: as they were read, else the default of the
-     * schema */
-    case ROW_VERSION:
-        if (!set_old(object, f->key, old)) cbx_json_set_int(object, f->key, CBX_ROW_SCHEMA_VERSION);
-        break;
-    case ROW_WORD:
-        if (!set_old(object, f->key, old)) cbx_json_set_string(object, f->key, f->word);
-        break;
-    case ROW_TRUE:
-        if (!set_old(object, f->key, old)) cbx_json_set_bool(object, f->key, true);
-        break;
-    case ROW_NULL:
-        if (!set_old(object, f->key, old)) cbx_json_set_null(object, f->key);
-        break;
+    default: /* members that the typed view does not hold: as they were read, else the default of the schema */
+        if (set_old(object, f->key, old)) break;
+        if (f->kind == ROW_VERSION) cbx_json_set_int(object, f->key, CBX_ROW_SCHEMA_VERSION);
+        if (f->kind == ROW_WORD) cbx_json_set_string(object, f->key, f->word);
+        if (f->kind == ROW_TRUE) cbx_json_set_bool(object, f->key, true);
+        if (f->kind == ROW_NULL) cbx_json_set_null(object, f->key);
     }
     return CBX_OK;
 }

@@ -7,6 +7,7 @@
  */
 #include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_stream.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text_keep.h"
 #include "calibrax/storage/row_table.h"
@@ -61,16 +62,6 @@ static cbx_status unexpected(const row_reader *r, const row_path *path, const ch
 
 static cbx_status no_memory(const row_reader *r) { return cbx_fail_nomem(r->err, r->what); }
 
-/* A number, or one of the strings for non-finite ones. */
-static bool is_number(const cbx_json *v)
-{
-    const char *s;
-
-    if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE) return true;
-    s = cbx_json_string_value(v);
-    return s && (strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0);
-}
-
 static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     const char *copy;
@@ -104,9 +95,8 @@ static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_j
         const row_path item_path = { path, NULL, i };
         cbx_status st = CBX_OK;
         if (!f->block) {
-            if (!is_number(item)) return unexpected(r, &item_path, "a number", item);
-            ROW_AT(double, element.base, 0) = cbx_json_double_value(item);
-            continue;
+            if (cbx__json_double(item, &ROW_AT(double, element.base, 0))) continue;
+            return unexpected(r, &item_path, "a number", item);
         }
         if (cbx_json_typeof(item) != CBX_JSON_OBJECT) return unexpected(r, &item_path, "an object", item);
         cbx__row_block_init(element.base, f->block);
@@ -150,9 +140,7 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     case ROW_STRING: return read_string(r, f, v, path);
     case ROW_NUMBER:
     case ROW_MAYBE_NUMBER:
-        if (!is_number(v)) return unexpected(r, path, "a number", v);
-        ROW_AT(double, r->base, f->offset) = cbx_json_double_value(v);
-        return CBX_OK;
+        return cbx__json_double(v, &ROW_AT(double, r->base, f->offset)) ? CBX_OK : unexpected(r, path, "a number", v);
     case ROW_COUNT:
         if (type != CBX_JSON_INT || cbx_json_int_value(v) < 0) return unexpected(r, path, "a count", v);
         ROW_AT(uint64_t, r->base, f->offset) = (uint64_t)cbx_json_int_value(v);
