@@ -315,8 +315,6 @@ cbx_json *cbx_json_ref(cbx_json *v)
     return v;
 }
 
-static bool is_own_block(const void *items, const void *block_end) { return items != block_end; }
-
 void cbx_json_unref(cbx_json *v)
 {
     if (!v) return;
@@ -325,11 +323,11 @@ void cbx_json_unref(cbx_json *v)
     if (v->kind == KIND_ARRAY) {
         json_array *a = cbx__as_array(v);
         for (size_t i = 0; i < v->count; i++) cbx__json_drop(&a->items[i]);
-        if (is_own_block(a->items, a + 1)) free(a->items);
+        if (a->capacity) free(a->items);
     } else if (v->kind == KIND_OBJECT) {
         json_object *o = cbx__as_object(v);
         for (size_t i = 0; i < v->count; i++) cbx__json_drop(&o->members[i].value);
-        if (is_own_block(o->members, o + 1)) {
+        if (o->capacity) {
             free(o->members);
             free(o->keys);
         }
@@ -343,7 +341,7 @@ void cbx_json_unref(cbx_json *v)
 /* Capacity for n items in all, outside of the block. */
 static bool array_reserve(json_array *a, size_t n)
 {
-    bool own = is_own_block(a->items, a + 1);
+    bool own = a->capacity > 0;
     cbx_json *items = n < SIZE_MAX / sizeof *items ? realloc(own ? a->items : NULL, n * sizeof *items) : NULL;
 
     if (!items) return false;
