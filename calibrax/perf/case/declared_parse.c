@@ -291,12 +291,9 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
     if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
     if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
-    CBX_OWNED(cbx_json) *o = cbx_json_object(J_TEXT("file", file), J_TEXT("call", colon + 1));
-    if (f->setup) cbx_json_set_string(o, "setup", f->setup);
-    cbx_json *list = cbx_json_set_array(o, "inputs");
-    for (size_t i = 0; i < ops->ninputs; i++) cbx_json_push_string(list, ops->input_names[i]);
-    list = cbx_json_set_array(o, "outputs");
-    for (size_t i = 0; i < ops->noutputs; i++) cbx_json_push_string(list, ops->output_names[i]);
+    CBX_OWNED(cbx_json) *o = cbx_json_object(
+        J_TEXT("file", file), J_TEXT("call", colon + 1), J_GIVEN("setup", f->setup),
+        J_TEXTS("inputs", ops->input_names, ops->ninputs), J_TEXTS("outputs", ops->output_names, ops->noutputs));
     if (reference) {
         cbx_json_put(o, J_NUMBER("rtol", f->rtol), J_NUMBER("atol", f->atol));
         /* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
@@ -305,11 +302,9 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
             if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)
                 values = cbx_json_set_array(o, "tolerances");
         for (const cbx__declared_array *a = c->d->outputs; a < c->d->outputs + c->d->ops.noutputs && values; a++) {
-            cbx_json *one = cbx_json_push_object(values);
-            cbx_json_set_double(one, "rtol", isnan(a->rtol) ? f->rtol : a->rtol);
-            cbx_json_set_double(one, "atol", isnan(a->atol) ? f->atol : a->atol);
-            if (a->dtype == CBX_I64 || a->dtype == CBX_U64)
-                cbx_json_set_string(one, "integers", a->dtype == CBX_I64 ? "int64" : "uint64");
+            const char *integers = a->dtype == CBX_I64 ? "int64" : a->dtype == CBX_U64 ? "uint64" : NULL;
+            cbx_json_put(cbx_json_push_object(values), J_NUMBER("rtol", isnan(a->rtol) ? f->rtol : a->rtol),
+                         J_NUMBER("atol", isnan(a->atol) ? f->atol : a->atol), J_GIVEN("integers", integers));
         }
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));

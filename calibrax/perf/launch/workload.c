@@ -273,8 +273,8 @@ static cbx_json *load_message(const cbx_workload *w, size_t nsets, const cbx_bas
                               const cbx_launch_opts *opts)
 {
     const char *definition = baseline ? baseline->definition : w->c->oracle_definition;
-    cbx_json *m = cbx_json_object(J_TEXT("op", "load"), J_TEXT("case", w->c->name)), *outputs;
-    if (baseline) cbx_json_set_string(m, "baseline", baseline->name);
+    cbx_json *m = cbx_json_object(J_TEXT("op", "load"), J_TEXT("case", w->c->name),
+                                  J_GIVEN("baseline", baseline ? baseline->name : NULL));
     put_parsed(m, "point", cbx_params_json(w->point));
     if (definition) put_parsed(m, "definition", definition);
     if (opts) {
@@ -286,8 +286,7 @@ static cbx_json *load_message(const cbx_workload *w, size_t nsets, const cbx_bas
         if (opts->cold) cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
     }
     put_arrays(w, 0, nsets, m);
-    outputs = cbx_json_set_array(m, "outputs");
-    for (size_t o = 0; o < w->c->noutputs; o++) cbx_json_push_string(outputs, w->c->output_names[o]);
+    cbx_json_put(m, J_TEXTS("outputs", w->c->output_names, w->c->noutputs));
     return m;
 }
 

@@ -95,20 +95,12 @@ static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, 
     return st;
 }
 
-static cbx_json *request(const char *op)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_set_string(o, "op", op);
-    return o;
-}
-
 /* --- the benchmark, as phases.c sees it --- */
 
 static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, double *ns, cbx_err *err)
 {
     worker *w = user;
-    cbx_json *m = request("phase"), *detail = NULL, *value;
+    cbx_json *detail = NULL, *value;
     const char *name;
 
     if (phase == CBX__PHASE_TEARDOWN) { /* only its time limit interrupts it */
@@ -116,7 +108,7 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
         if (w->x.t->ending) w->started_ns = cbx_clock_ns();
         w->x.t->ending = CBX_FAILURE_NONE;
     }
-    cbx_json_set_string(m, "phase", cbx__phase_names[phase]);
+    cbx_json *m = cbx_json_object(J_TEXT("op", "phase"), J_TEXT("phase", cbx__phase_names[phase]));
     cbx_status st = ask(w, m, "phase", ns, out ? &detail : NULL, err);
     for (size_t i = 0; !st && cbx_json_member(cbx_json_get(detail, "values"), i, &name, &value); i++)
         st = cbx_values_add(out, name, cbx_json_double_value(value), err);
@@ -126,10 +118,7 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
 
 static cbx_status epoch(worker *w, uint64_t n, double *ns, cbx_err *err)
 {
-    cbx_json *m = request("epoch");
-
-    cbx_json_set_int(m, "iterations", (int64_t)n);
-    return ask(w, m, "epoch", ns, NULL, err);
+    return ask(w, cbx_json_object(J_TEXT("op", "epoch"), J_INT("iterations", n)), "epoch", ns, NULL, err);
 }
 
 static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
@@ -157,16 +146,14 @@ static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
 
 static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
 {
-    cbx_json *m = request("batch");
-
-    cbx_json_put(m, J_INT("start", start), J_INT("examples", examples));
+    cbx_json *m = cbx_json_object(J_TEXT("op", "batch"), J_INT("start", start), J_INT("examples", examples));
     return ask(user, m, "batch", ns, NULL, err);
 }
 
 static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
 {
     CBX_OWNED(cbx_json) *detail = NULL;
-    cbx_status st = ask(user, request("dataset"), "dataset", NULL, &detail, err);
+    cbx_status st = ask(user, cbx_json_object(J_TEXT("op", "dataset")), "dataset", NULL, &detail, err);
 
     if (!st) *examples = (size_t)cbx_json_get_int(detail, "examples", 0);
     return st;
@@ -218,11 +205,9 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
 static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *err)
 {
     const cbx_json *config = w->s->o->measure.config;
-    cbx_json *m = request("benchmark");
-
-    cbx_json_put(m, J_TEXT("source", w->s->source->path), J_INT("batch_size", w->s->o->measure.batch_size));
-    if (name) cbx_json_set_string(m, "name", name);
-    cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
+    cbx_json *m = cbx_json_object(J_TEXT("op", "benchmark"), J_TEXT("source", w->s->source->path),
+                                  J_INT("batch_size", w->s->o->measure.batch_size), J_GIVEN("name", name),
+                                  J_JSON("config", config ? cbx_json_copy(config) : cbx_json_new_object()));
     return ask(w, m, "benchmark", NULL, detail, err);
 }
 
@@ -328,7 +313,7 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
     if (!st) st = describe(w, detail, &b, &defs, &why);
     if (!st) st = cbx__bench_run(s->ctx, &b, &o, &out->run, &why);
     if (w->x.t && !w->x.t->failure) {
-        CBX_OWNED(cbx_json) *m = request("bye");
+        CBX_OWNED(cbx_json) *m = cbx_json_object(J_TEXT("op", "bye"));
         cbx__run_look_at_peak(&w->x);
         w->x.t->opts.stop = NULL;
         if ((!cbx__talk_ask(w->x.t, m, NULL, 0, "bye", NULL) || !cbx__talk_end(w->x.t)) && !st) {
