@@ -54,8 +54,9 @@ cbx_status cbx__ref_packed(cbx_ctx *ctx, const cbx_array *a, cbx_array **copy, c
     return st;
 }
 
-/* Of operands without gaps: copies where they have some. */
-static cbx_status run_dense(const cbx_call *call, cbx__ref_run run, cbx_array **out, cbx_err *err)
+/* Of operands without gaps: copies where they have some.  Not inlined: other calls need none of its stack. */
+static __attribute__((noinline)) cbx_status run_dense(const cbx_call *call, cbx__ref_run run, cbx_array **out,
+                                                      cbx_err *err)
 {
     enum { OPERANDS = 6 };
     cbx_array *copies[OPERANDS] = { NULL };
@@ -70,13 +71,10 @@ static cbx_status run_dense(const cbx_call *call, cbx__ref_run run, cbx_array **
     return st;
 }
 
-static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+/* Makes the results, which run fills. */
+static __attribute__((noinline)) cbx_status run_made(const cbx_call *call, cbx__ref_run run, cbx_array **out,
+                                                     cbx_err *err)
 {
-    static const cbx__ref_run runs[CBX_PRIM_LIMIT] = {
-#define ROW(name, run, ...) [CBX_PRIM_##name] = cbx__ref_run_##run,
-        CBX__RULES_MAP(ROW)
-#undef ROW
-    };
     /* clang-format off */
     static const bool dense[CBX_PRIM_LIMIT] = {
 #define ROW(name) [CBX_PRIM_##name] = true,
@@ -86,18 +84,35 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
 #undef ROW
     };
     /* clang-format on */
-    const cbx__ref_run run = runs[call->prim];
-    const cbx_prim_class kind = cbx_prim_get_info(call->prim)->kind;
     size_t made = 0;
     cbx_status st = CBX_OK;
 
-    (void)self;
-    if (kind == CBX_CLASS_VIEW || kind == CBX_CLASS_CONTROL) return run(call, out, err);
     for (; !st && made < call->nout; made += !st)
         st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
     if (!st) st = dense[call->prim] ? run_dense(call, run, out, err) : run(call, out, err);
     if (st) cbx__arrays_free(made, out);
     return st;
+}
+
+static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    static const cbx__ref_run runs[CBX_PRIM_LIMIT] = {
+#define ROW(name, run, ...) [CBX_PRIM_##name] = cbx__ref_run_##run,
+        CBX__RULES_MAP(ROW)
+#undef ROW
+    };
+    /* clang-format off */
+    static const bool hands_on[CBX_PRIM_LIMIT] = { /* an operand, a view of it, or what functions return */
+#define ROW(name, number, word, function, operands, dtypes, results, kind, shape) \
+    [number] = CBX_CLASS_##kind == CBX_CLASS_VIEW || CBX_CLASS_##kind == CBX_CLASS_CONTROL,
+        CBX_PRIM_MAP(ROW)
+#undef ROW
+    };
+    /* clang-format on */
+    const cbx__ref_run run = runs[call->prim];
+
+    (void)self;
+    return hands_on[call->prim] ? run(call, out, err) : run_made(call, run, out, err);
 }
 
 const cbx_backend cbx__reference_backend = {
