@@ -39,12 +39,6 @@ void cx_ctx_return(cx_state *st, cbx_ctx *ctx)
 
 /* ---- errors ---- */
 
-/* An index outside of its axis, for which the library has no status of its own: wherever it is found, it has this sentence. */
-static bool is_of_index(cbx_status status, const char *message)
-{
-    return status == CBX_EDOM && (strstr(message, "is outside an axis of ") || strstr(message, "is outside its axis"));
-}
-
 PyObject *cx_raise(cbx_status status, const char *message)
 {
     static PyObject **const kinds[] = {
@@ -52,6 +46,7 @@ PyObject *cx_raise(cbx_status status, const char *message)
         [CBX_EINVAL] = &PyExc_ValueError,
         [CBX_ESHAPE] = &PyExc_ValueError,
         [CBX_EDOM] = &PyExc_ValueError,
+        [CBX_EINDEX] = &PyExc_IndexError,
         [CBX_EFORMAT] = &PyExc_ValueError,
         [CBX_EVERSION] = &PyExc_ValueError,
         [CBX_EOVERFLOW] = &PyExc_OverflowError,
@@ -66,7 +61,6 @@ PyObject *cx_raise(cbx_status status, const char *message)
     PyObject **kind = (size_t)status < CBX_LEN(kinds) ? kinds[status] : NULL;
 
     if (PyErr_Occurred()) return NULL; /* a callback's exception is the reason */
-    if (is_of_index(status, message)) kind = &PyExc_IndexError;
     PyErr_SetString(kind ? *kind : PyExc_RuntimeError, message[0] ? message : cbx_status_words(status));
     return NULL;
 }

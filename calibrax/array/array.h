@@ -122,7 +122,7 @@ CBX_API cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array
  *   from its end
  * @param value  one element; or, with indices, one for each: of equal indices the last one counts
  * @return CBX_OK; CBX_EINVAL (failed, abstract, not row-major); CBX_ESHAPE; CBX_EDTYPE (complex to
- *         real, other indices); CBX_EDOM (an index outside the axis: nothing was written);
+ *         real, other indices); CBX_EINDEX (an index outside the axis: nothing was written);
  *         CBX_ENOMEM
  */
 CBX_API cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, const cbx_array *value,

@@ -42,8 +42,8 @@ struct cbx_backend {
     uint32_t flags;
     /**
      * Carries out one operation; out[] are the caller's, written on success only.  Values that only
-     * the data can show to be wrong (an index out of range, a negative power of an integer) are
-     * found here: CBX_EDOM.  Required.
+     * the data can show to be wrong are found here: CBX_EINDEX (an index out of range), CBX_EDOM (a
+     * negative power of an integer).  Required.
      */
     cbx_status (*apply)(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err);
     /** Waits until all results are there.  NULL: they always are. */

@@ -7,8 +7,9 @@
  * API 2024.12 where it has them, and docs/reference/arrays.md states every choice: dtypes, NaN, no
  * elements, errors.  An axis may be negative.  Functions of real numbers take integers and bool as
  * float64.  Nothing is written in place; movement functions give views where strides allow.
- * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EDOM (an index or value in
- * the data), CBX_EOVERFLOW, CBX_ENOMEM.  One thread uses a context at a time.  Since 0.1.
+ * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EINDEX (an index in the
+ * data), CBX_EDOM (another value), CBX_EOVERFLOW, CBX_ENOMEM.  One thread uses a context at a time.
+ * Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_OPS_H
 #define CALIBRAX_ARRAY_OPS_H
@@ -255,7 +256,7 @@ CBX_API cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis);
 /* ---- indexing ---- */
 
 /** Elements along an axis at whole-number indices of any rank; negative ones count from the end,
- * others are CBX_EDOM. */
+ * others are CBX_EINDEX. */
 CBX_API cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
 /** Elements along an axis, each lane at indices of its own; the other axes broadcast. */
 CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
@@ -263,7 +264,7 @@ CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const c
 CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
                                int axis, cbx_scatter_mode mode);
 /**
- * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EDOM).
+ * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EINDEX).
  * Segments without members hold 0, 1, the largest and the smallest value of the dtype (infinities),
  * NaN.  sum and prod keep the dtype; integers have a mean of float64.
  */

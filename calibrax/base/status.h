@@ -35,7 +35,8 @@ CBX_BEGIN_DECLS
     X(ESHAPE, 18, "shape mismatch")                                                                                    \
     X(EDTYPE, 19, "dtype mismatch")                                                                                    \
     X(EOVERFLOW, 20, "size overflows")                                                                                 \
-    X(EINTERNAL, 21, "internal error")
+    X(EINTERNAL, 21, "internal error")                                                                                 \
+    X(EINDEX, 22, "index out of range")
 
 typedef enum cbx_status {
 #define CBX_STATUS_ENUM(name, number, words) CBX_##name = number,

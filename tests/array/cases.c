@@ -107,7 +107,7 @@ static const char *judge(cbx_ctx *ctx, const array_case *k, cbx_array *const *ou
     cbx_status st = cbx_ctx_pending(ctx, &err);
 
     if (k->mode != NEAR) {
-        if (st == CBX_EDOM || (k->mode == REFUSED && st)) return NULL;
+        if (st == CBX_EDOM || st == CBX_EINDEX || (k->mode == REFUSED && st)) return NULL;
         return snprintf(text, 700, "NumPy refuses it, ours says '%s'", cbx_status_name(st)), text;
     }
     if (st) return snprintf(text, 700, "%s", err.message), text;

@@ -262,8 +262,8 @@ TEST(steps_are_not_named)
     } cases[] = {
         { CBX_EDOM, "'inv' is singular" },
         { CBX_EDOM, "'matrix_power' is singular" },
-        { CBX_EDOM, "of 'segment_max'" },
-        { CBX_EDOM, "of 'segment_mean'" },
+        { CBX_EINDEX, "of 'segment_max'" },
+        { CBX_EINDEX, "of 'segment_mean'" },
         { CBX_ESHAPE, "'random_categorical' needs at least one category" },
         { CBX_ESHAPE, "'stack' cannot join float64 (2, 2) with float64 (2,)" },
     };

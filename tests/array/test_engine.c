@@ -100,7 +100,7 @@ TEST(the_wall)
         { 1, CBX_EINVAL, "named twice", "an axis named twice" },
         { 2, CBX_ESHAPE, "an empty array", "max of nothing" },
         { 3, CBX_ESHAPE, "spread", "reshape that leaves a rest" },
-        { 4, CBX_EDOM, "index 4", "an index outside" },
+        { 4, CBX_EINDEX, "index 4", "an index outside" },
         { 5, CBX_EDOM, "neither rise nor fall", "edges in disorder" },
         { 6, CBX_EDOM, "bins must not be negative", "bincount of a negative number" },
         { 7, CBX_EDOM, "0 to 100", "percentile out of range" },

@@ -318,7 +318,7 @@ TEST(bad_input_gets_one_sentence)
         { CBX_EOVERFLOW, "300 is out of the range of uint8" },
         { CBX_EINVAL, "NULL" },
         { CBX_ESHAPE, "'segment_max' of 6 rows" },
-        { CBX_EDOM, "index 5" },
+        { CBX_EINDEX, "index 5" },
         { CBX_ESHAPE, "'segment_mean' needs an axis" },
         { CBX_EINVAL, "axis 0 of 'flip' is named twice" },
         { CBX_EINVAL, "axis 1 of 'moveaxis' is named twice" },

@@ -365,9 +365,9 @@ TEST(a_body_may_fail_in_the_middle)
         cbx_scope_open(c, &scope);
         cbx_array *x = line(c, 3), *ks = cbx_arange_int(c, 0, 9, 1, CBX_I64);
         size_t before = al.live_blocks;
-        CHECK_STATUS(burn(c, i / 2, x, ks, out), CBX_EDOM, "the failure of the sixth step");
+        CHECK_STATUS(burn(c, i / 2, x, ks, out), CBX_EINDEX, "the failure of the sixth step");
         if (warm) CHECK_LE(al.live_blocks, before + 4, "and leaves nothing behind but its operands");
-        CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EDOM, "its reason is kept");
+        CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINDEX, "its reason is kept");
         CHECK(strstr(err.message, "index 5") != NULL, err.message);
     }
     cbx_ctx_free(c);

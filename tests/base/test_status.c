@@ -7,11 +7,11 @@
 TEST(names_and_words)
 {
     CHECK_STR(cbx_status_name(CBX_OK), "OK", "the first");
-    CHECK_STR(cbx_status_name(CBX_EINTERNAL), "EINTERNAL", "the last");
+    CHECK_STR(cbx_status_name(CBX_EINDEX), "EINDEX", "the last");
     CHECK_STR(cbx_status_words(CBX_EBUSY), "in use by another process", "words");
     CHECK_STR(cbx_status_name((cbx_status)999), "?", "a number not in the list");
     CHECK_STR(cbx_status_words((cbx_status)-1), "?", "a negative number");
-    for (int i = 0; i <= CBX_EINTERNAL; i++)
+    for (int i = 0; i <= CBX_EINDEX; i++)
         for (int j = 0; j < i; j++)
             CHECK(strcmp(cbx_status_name((cbx_status)i), cbx_status_name((cbx_status)j)) != 0, "names are used once");
 }

@@ -475,7 +475,7 @@ static cbx_status scattered(const nv *x, const nv *index, const nv *updates, int
     if (given->ndim > where->ndim) return CBX_ESHAPE;
     for (int i = 0; i < given->ndim; i++)
         if (given->shape[i] != 1 && given->shape[i] != where->shape[where->ndim - given->ndim + i]) return CBX_ESHAPE;
-    if (!all_inside(index, x->shape[axis])) return CBX_EDOM;
+    if (!all_inside(index, x->shape[axis])) return CBX_EINDEX;
     r = naive_cast(x, x->t);
     for (size_t i = 0; i < where->n; i++) {
         size_t at[CBX_MAX_RANK], own[CBX_MAX_RANK], to = taken_from(x, index, axis, where, i);

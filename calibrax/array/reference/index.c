@@ -1,6 +1,6 @@
 /*
  * Gather and scatter along one axis.  Operands that are not row-major are copied first (that is the scratch), so every
- * array here is (outer, axis, inner).  Negative indices count from the end; one outside is CBX_EDOM.
+ * array here is (outer, axis, inner).  Negative indices count from the end; one outside is CBX_EINDEX.
  */
 #include <string.h>
 
@@ -26,12 +26,11 @@ static cbx_status check_indices(const char *name, blocks *b, const int64_t *at, 
     const size_t length = b->length;
     const unsigned seen = cbx__fold_get(cbx_isa_best())->run_indices(at, n, length);
 
-    /* Python makes an IndexError of these sentences: is_of_index in python/call.c */
     for (size_t i = 0; (seen & CBX__INDEX_OUTSIDE) && i < n; i++)
         if (at[i] == INT64_MAX) /* of a batch: the axis holds the rows of all its elements */
-            return cbx_fail(err, CBX_EDOM, "an index of '%s' is outside its axis", name);
+            return cbx_fail(err, CBX_EINDEX, "an index of '%s' is outside its axis", name);
         else if (at[i] >= (int64_t)length || at[i] < -(int64_t)length)
-            return cbx_fail(err, CBX_EDOM, "index %lld of '%s' is outside an axis of %zu", (long long)at[i], name,
+            return cbx_fail(err, CBX_EINDEX, "index %lld of '%s' is outside an axis of %zu", (long long)at[i], name,
                             length);
     b->wrap = seen & CBX__INDEX_NEGATIVE ? length : 0;
     return CBX_OK;
