@@ -413,7 +413,7 @@ cbx_status naive_take(nv *const *in, const int *a, nv **out)
     cbx_status st = check_index(in[0], in[1], naive_axis_of(a[0]), &axis);
 
     if (st) return st;
-    if (!all_inside(in[1], in[0]->shape[axis])) return CBX_EDOM;
+    if (!all_inside(in[1], in[0]->shape[axis])) return CBX_EINDEX;
     if (in[0]->ndim - 1 + in[1]->ndim > CBX_MAX_RANK) return CBX_ESHAPE;
     *out = take_shape(in[0], in[1], axis);
     for (size_t i = 0; i < (*out)->n; i++) (*out)->e[i] = in[0]->e[taken_from(in[0], in[1], axis, *out, i)];
@@ -446,7 +446,7 @@ cbx_status naive_take_along_axis(nv *const *in, const int *a, nv **out)
         place_along(index, to, axis, at);
         const num which = naive_fit(index->e[naive_at(index, at)], CBX_I64);
         place_along(x, to, axis, at);
-        if (!place_of(which, x->shape[axis], &at[axis])) return CBX_EDOM;
+        if (!place_of(which, x->shape[axis], &at[axis])) return CBX_EINDEX;
         (*out)->e[i] = x->e[naive_at(x, at)];
     }
     return CBX_OK;
