@@ -33,7 +33,7 @@ static double *number_of(const cbx_emissions *e, const column *c) { return (doub
 
 cbx_emissions cbx_emissions_empty(void)
 {
-    cbx_emissions e;
+    cbx_emissions e = { 0 };
     for (size_t i = 0; i < CBX_LEN(columns); i++) {
         if (columns[i].kind == COLUMN_TEXT)
             *text_of(&e, &columns[i]) = NULL;
