@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from calibrax_c import _core, _transforms  # type: ignore[attr-defined]
@@ -21,15 +22,15 @@ def _a(x: Any, dtype: Any = None) -> Any:
 
 def _of_one(f: Callable[..., Array]) -> Callable[[Any, Any], Array]:
     """The method of an array function of one operand."""
-    return lambda _, x: f(_a(x))
+    return lambda self, x: f(_a(x))
 
 
 def _of_two(f: Callable[..., Array]) -> Callable[[Any, Any, Any], Array]:
-    return lambda _, x, y: f(_a(x), _a(y))
+    return lambda self, x, y: f(_a(x), _a(y))
 
 
 def _along(f: Callable[..., Array]) -> Callable[..., Array]:
-    def method(_: Any, x: Any, axis: int | None = None) -> Array:
+    def method(self: Any, x: Any, axis: int | None = None) -> Array:
         return f(_a(x), axis=axis)
 
     return method
@@ -230,6 +231,11 @@ class Backend:
 
     def fori_loop(self, lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
         return _core.fori_loop(lower, upper, body, init)
+
+
+for _name, _member in vars(Backend).items():  # those that are made by a function do not know their names
+    if isinstance(_member, FunctionType):
+        _member.__name__, _member.__qualname__ = _name, f"Backend.{_name}"
 
 
 def _truth(x: Any) -> Any:

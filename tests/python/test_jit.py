@@ -589,6 +589,7 @@ class Backends(unittest.TestCase):
     def test_selection(self) -> None:
         first = cx.get_backend()
         self.assertIs(cx.get_backend(), first)
+        self.assertEqual([first.sin.__name__, first.mod.__qualname__, first.sum.__name__], ["sin", "Backend.mod", "sum"])
         self.assertEqual(cx.set_backend("Reference").name, "reference")
         self.assertEqual(xp.backend(), "reference")
         self.assertIsInstance(cx.set_backend("auto"), cx.Backend)
