@@ -37,6 +37,7 @@ die() { # status, sentence
 HERE=$(cd "$(dirname "$0")" && pwd)
 VARIANT=${NPERF_REFS_VARIANT:-cpu}
 ROOT=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}
+case $ROOT in /*) ;; *) ROOT=$PWD/$ROOT ;; esac
 case $VARIANT in
     cpu) JAX_DEFAULT='jax==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-debian} ;;
     cuda) JAX_DEFAULT='jax[cuda12]==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-pypi} ;;
