@@ -92,7 +92,9 @@ cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, c
     if (!named && !search(found, spec))
         return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or set %s to its path", spec->name,
                         spec->variable);
-    const char *copy = cbx_arena_strdup(arena, found);
+    char *whole = realpath(found, NULL); /* it may be started from another folder */
+    const char *copy = cbx_arena_strdup(arena, found[0] == '/' || !whole ? found : whole);
+    free(whole);
     if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the path of '%s'", spec->name);
     *path = copy;
     return CBX_OK;

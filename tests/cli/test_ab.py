@@ -64,6 +64,8 @@ def builds_in_its_own_place(p):
     equal(set(json.loads(done.stdout)["b"]["values"]), {100.0}, "the commit, not the checkout")
     equal((git(p, "status", "--porcelain"), git(p, "rev-parse", "HEAD"), git(p, "worktree", "list")), before, "the repository is as it was")
     check(not os.path.exists(p.file("built")), "nothing is built in the checkout")
+    p.env["NPERF_LIBEXEC"] = os.path.relpath(os.path.join(os.path.dirname(NPERF), "..", "launcher"), p.path)
+    compare(p, "base", "base", expect=0)  # programs are found in a folder that is relative to this one
 
 
 def faults(p):
