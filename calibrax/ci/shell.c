@@ -1,6 +1,6 @@
 /*
- * Commands run as users write them, through sh; their standard output goes to a file in memory, so
- * that nothing has to be read while they run.
+ * Commands run as users write them, through sh; their standard output goes to a file in memory and
+ * is read afterwards, of their standard error the end is kept while they run.
  */
 #include "calibrax/ci/shell.h"
 

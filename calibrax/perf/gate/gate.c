@@ -222,6 +222,8 @@ static const double *launches_of(const cbx_row *row, metric_id id, size_t *n)
     return id == TIME ? row->launch_medians_s : metric ? metric->launches : NULL;
 }
 
+/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or
+ * is not a number, is not good. */
 static bool passed(const cbx_row *row, const cbx_row *other)
 {
     if (!cbx_row_is_good(row)) return false;

@@ -22,7 +22,9 @@ void cbx__schedule_order(uint64_t seed, size_t n, size_t round, size_t *scratch,
 
     if (n == 0) return;
     cbx_rng_permutation(&rng, n, scratch);
-    /* Place p of row `row` of the square of n is the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row. Rows in mirrored pairs. n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2). n odd: the second half of the 2n rows is the first one mirrored. */
+    /* Place p of row k of the square of n is the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row.
+     * Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i +
+     * n/2).  n odd: the second half of the 2n rows is the first one mirrored. */
     size_t k = round % block_rows;
     for (size_t p = 0; p < n; p++) {
         const size_t place = k % 2 ? n - 1 - p : p;
