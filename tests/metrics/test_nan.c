@@ -55,7 +55,7 @@ static void check_nan(cbx_ctx *ctx, const cbx_metric_function *m, const drawn *d
         free(v);
         cbx_array_free(r);
     } else {
-        CHECK_STATUS(st, CBX_EDOM, m->name);
+        CHECK(st == CBX_EDOM || st == CBX_EINDEX, m->name);
     }
     cbx_fn_free(jitted);
     cbx_fn_free(f);
@@ -116,7 +116,7 @@ static void check_refused(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_
     bool nan = false, none = true;
 
     if (st) {
-        CHECK_STATUS(st, CBX_EDOM, what);
+        CHECK(st == CBX_EDOM || st == CBX_EINDEX, what);
         return;
     }
     double *v = read_all(r);
