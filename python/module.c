@@ -12,19 +12,40 @@ cx_state *cx_state_of_type(PyObject *type) { return PyType_GetModuleState((PyTyp
 
 /* ---- namespaces inside the module ---- */
 
-/* Its state is a pointer to the home, as in cx_state; its attribute _core keeps that alive. */
-static PyModuleDef namespace_def = { PyModuleDef_HEAD_INIT, .m_name = "calibrax_c", .m_size = sizeof(cx_state *) };
+typedef struct cx_namespace {
+    cx_state *home; /* as in cx_state */
+    PyObject *module;
+} cx_namespace;
+
+static int namespace_traverse(PyObject *m, visitproc visit, void *arg)
+{
+    cx_namespace *n = PyModule_GetState(m);
+    if (n) Py_VISIT(n->module);
+    return 0;
+}
+static int namespace_clear(PyObject *m)
+{
+    cx_namespace *n = PyModule_GetState(m);
+    if (n) Py_CLEAR(n->module);
+    return 0;
+}
+
+static PyModuleDef namespace_def = {
+    PyModuleDef_HEAD_INIT,          .m_name = "calibrax_c",
+    .m_size = sizeof(cx_namespace), .m_traverse = namespace_traverse,
+    .m_clear = namespace_clear,
+};
 
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods)
 {
     CX_OWN PyObject *name = PyUnicode_FromString(full_name);
     PyObject *m = name ? PyModule_Create(&namespace_def) : NULL;
+    cx_namespace *n = m ? PyModule_GetState(m) : NULL;
 
     if (!m) return NULL;
-    *(cx_state **)PyModule_GetState(m) = st;
-    if (PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddObjectRef(m, "_core", st->core) < 0 ||
-        PyModule_AddFunctions(m, methods) < 0)
-        Py_CLEAR(m);
+    n->home = st;
+    n->module = Py_NewRef(st->core);
+    if (PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddFunctions(m, methods) < 0) Py_CLEAR(m);
     return m;
 }
 

@@ -57,6 +57,7 @@ typedef enum cx_object_kind { CX_OBJECTS(CX_OBJECT_ENUM) CX_OBJECT_COUNT } cx_ob
 
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
+    PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
     PyObject *core;        /* the extension module, borrowed: its types are made in it */
     PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
