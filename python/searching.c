@@ -70,7 +70,7 @@ CX_RETURN(do_take, (const cbx_array *x, *indices; cx_axis axis = { 0 }),
     X(searchsorted, "x1: Operand, x2: Operand, /, *, side: 'left' | 'right' = 'left', sorter: Array | None = None", "Array", do_searchsorted, 0, "Indices at which x2 would be inserted into the sorted x1.\n\n>>> xp.searchsorted(xp.asarray([1, 2, 4]), 3)\nArray(2, dtype=int64)") \
     X(sort, "x: Array, /, *, " AXIS ORDER, "Array", ordered, cbx_sort, "Sort in ascending order, NaN last.\n\n>>> xp.sort(xp.asarray([3, 1, 2]))\nArray([1, 2, 3], dtype=int64)")
 #define WINNER(F, X, name, text, result) \
-    F(X, name, "axis: int | Sequence[int] | None = None", ", keepdims: bool = False", winner, cbx_##name, text, "xp.asarray([3, 1, 2])", result)
+    F(X, name, "axis: int | None = None", ", keepdims: bool = False", winner, cbx_##name, text, "xp.asarray([3, 1, 2])", result)
 #define WINNERS(F, X) WINNER(F, X, argmax, "Index of the first maximum.", "Array(0, dtype=int64)") WINNER(F, X, argmin, "Index of the first minimum.", "Array(1, dtype=int64)")
 #define SCANS(X) \
     X(argwhere, "x: Array, /", "Array", do_argwhere, 0, "Indices of the elements that are not zero, a row for each.\n\n>>> xp.argwhere(xp.asarray([0, 5]))\nArray([[1]], dtype=int64)") \
