@@ -248,13 +248,14 @@ static double expected_term(double n, double a, double b)
 static double expectation(cbx_ctx *ctx, const cbx_metric_call *c, const table *t)
 {
     const size_t k = cbx_array_count(t->actual); /* of cells both have one for each, too */
-    double *times = cbx__scratch(ctx, c->metric, 2 * k, sizeof *times, "the sums of %zu classes", k);
-    margins rows = { cbx__host_copy(ctx, t->actual), times, 0 };
-    margins columns = { cbx__host_copy(ctx, t->predicted), times + k, 0 };
+    const char *what = "the sums of %zu classes";
+    margins rows = { cbx__host_copy(ctx, t->actual), cbx__scratch(ctx, c->metric, k, sizeof(double), what, k), 0 };
+    margins columns = { cbx__host_copy(ctx, t->predicted), cbx__scratch(ctx, c->metric, k, sizeof(double), what, k),
+                        0 };
     const double n = cbx__metric_element(t->total, 0);
     double sum = 0;
 
-    if (!times || !rows.value || !columns.value) return NAN;
+    if (!rows.value || !rows.times || !columns.value || !columns.times) return NAN;
     join_equal(&rows, k);
     join_equal(&columns, k);
     for (size_t i = 0; i < rows.n; i++)

@@ -13,11 +13,12 @@ typedef struct meetings {
 static meetings meet(cbx_ctx *ctx, const cbx_metric_function *metric, size_t n, size_t m)
 {
     cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1 };
-    int64_t *x = cbx__scratch(ctx, metric, 2 * (n + m), sizeof *x, "samples of %zu and %zu", n, m), *y = x + n + m;
+    int64_t *x = cbx__scratch(ctx, metric, n + m, sizeof *x, "samples of %zu and %zu", n, m);
+    int64_t *y = cbx__scratch(ctx, metric, n + m, sizeof *y, "samples of %zu and %zu", n, m);
     double *width = cbx__scratch(ctx, metric, n + m, sizeof *width, "samples of %zu and %zu", n, m), at = 0;
     size_t i = 0, j = 0, k = 0;
 
-    if (!x || !width) return (meetings){ cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
+    if (!x || !y || !width) return (meetings){ cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
     while (i < n && j < m) {
         const double ends_x = (double)(i + 1) / (double)n, ends_y = (double)(j + 1) / (double)m;
         const double end_x = (double)(i + 1) * (double)m, end_y = (double)(j + 1) * (double)n;
