@@ -14,7 +14,7 @@ def rows_of(target: Any) -> int | None:
     """Of an array its first extent, of a list or a tuple its length; None: of anything else nothing is known."""
     shape = getattr(target, "shape", None)
     if isinstance(shape, (tuple, list)) and shape:
-        return int(shape[0])
+        return None if shape[0] is None else int(shape[0])
     return len(target) if isinstance(target, (list, tuple)) else None
 
 
