@@ -291,10 +291,6 @@ RULE(ranked)
     return st;
 }
 
-/* ---- products, convolutions, graphs: primitive_products.c ---- */
-
-#undef PRODUCT
-
 /* ---- linear algebra: the last two axes; what is before them must be equal ---- */
 
 static size_t rows(const cbx_array_desc *d) { return d->shape[d->ndim - 2]; }
