@@ -74,7 +74,7 @@ static void put_item(cbx_text *out, const cbx__item *it)
             put(out, "", it->at.y, ")\"");
         }
         cbx__put_mixed(out, cbx_text_put_html, ">", it->words, "</text>\n", NULL);
-    } else if (it->words) { /* what it tells */
+    } else if (it->words) { /* its tooltip */
         cbx__put_mixed(out, cbx_text_put_html, "><title>", it->words, "</title></", element, ">\n", NULL);
     } else
         cbx_text_puts(out, "/>\n");

@@ -233,7 +233,7 @@ class Backend:
         return _core.fori_loop(lower, upper, body, init)
 
 
-for _name, _member in vars(Backend).items():  # those that are made by a function do not know their names
+for _name, _member in vars(Backend).items():  # a method that a function made has no name of its own
     if isinstance(_member, FunctionType):
         _member.__name__, _member.__qualname__ = _name, f"Backend.{_name}"
 
