@@ -111,22 +111,12 @@ static bool keep_samples(cbx_run *run, const gathered *g, cbx_metric *m)
     return copy;
 }
 
-/* The samples of a metric: the next ones, which come in the order of the metrics; where a key is
- * listed twice, the last ones of its name. */
-static const gathered *samples_of(const streaming *s, const char *metric, bool repeated, size_t *next)
-{
-    for (size_t i = s->gathered.n; repeated && i-- > 0;)
-        if (!strcmp(s->gathered.items[i].metric, metric)) return &s->gathered.items[i];
-    if (repeated || *next == s->gathered.n || strcmp(s->gathered.items[*next].metric, metric) != 0) return NULL;
-    return &s->gathered.items[(*next)++];
-}
-
 static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw, cbx_err *err)
 {
     cbx_tag *tags = view->tags ? cbx_arena_calloc(&s->run->arena, view->ntags, sizeof *tags) : NULL;
     cbx_named_metric *metrics = cbx_arena_calloc(&s->run->arena, view->nmetrics, sizeof *metrics);
     bool good = metrics && (tags || !view->tags);
-    size_t next = 0;
+    size_t next = 0; /* of those with samples, which come in the order of the metrics */
     cbx_status st = cbx__run_point_text(&s->arena, view, err);
 
     if (st) return st;
@@ -134,11 +124,10 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
         tags[i] = (cbx_tag){ word(s, view->tags[i].key), word(s, view->tags[i].value) };
         good = tags[i].key && tags[i].value;
     }
-    for (size_t i = 0; i < view->nmetrics; i++) samples_of(s, view->metrics[i].name, false, &next);
-    const bool repeated = next < s->gathered.n;
-    next = 0;
     for (size_t i = 0; good && i < view->nmetrics; i++) {
-        const gathered *g = samples_of(s, view->metrics[i].name, repeated, &next);
+        const gathered *g = next < s->gathered.n ? &s->gathered.items[next] : NULL;
+        if (g && strcmp(g->metric, view->metrics[i].name) != 0) g = NULL;
+        next += g != NULL;
         metrics[i] = view->metrics[i];
         metrics[i].name = word(s, view->metrics[i].name);
         if (!s->samples) metrics[i].metric.samples = NULL;

@@ -210,10 +210,10 @@ static const struct {
     { HEAD "\"points\": [], \"points\": [7]}", "points that are listed twice", false },
     { HEAD "\"points\": [{\"name\": \"p\", \"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": 1, \"samples\": [1], "
            "\"samples\": [2]}, \"u\": {\"value\": 1, \"samples\": [3]}}}]}",
-      "samples that are listed twice", true },
+      "samples that are listed twice", false },
     { HEAD "\"points\": [{\"name\": \"p\", \"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": 1, \"samples\": [1]}, "
            "\"u\": {\"value\": 1, \"samples\": [3]}, \"t\": {\"value\": 9, \"samples\": [9]}}}]}",
-      "a metric that is listed twice", true },
+      "a metric that is listed twice", false },
     { HEAD "\"points\": {\"samples\": [1]}}", "points that are an object", false },
     { HEAD "\"points\": [] } x", "more text", false },
     { "[[{\"metrics\": 1}]]", "not an object", false },
