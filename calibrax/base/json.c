@@ -624,13 +624,9 @@ bool cbx_json_set_doubles(cbx_json *object, const char *key, const double *v, si
 
 bool cbx_json_set_interval(cbx_json *object, const char *key, double value, double lower, double upper, double level)
 {
-    cbx_json *o = cbx_json_set_object(object, key);
-    bool known = level > 0;
+    cbx_json *o = cbx_json_interval(value, lower, upper, level);
 
-    cbx_json_set_number(o, "value", value);
-    cbx_json_set_number(o, "lower", known ? lower : NAN);
-    cbx_json_set_number(o, "upper", known ? upper : NAN);
-    return cbx_json_set_number(o, "level", known ? level : NAN) && !o->failed;
+    return cbx_json_set(object, key, o) && !object->failed;
 }
 
 bool cbx_json_push(cbx_json *array, cbx_json *value) { return add_value(array, NULL, value); }
@@ -678,9 +674,16 @@ cbx_json *cbx_json_with(cbx_json *object, const cbx_json_entry *m)
         case CBX_JSON_PUT_GIVEN: cbx_json_set_string(object, m->key, m->text); break;
         case CBX_JSON_PUT_NUMBER:
         case CBX_JSON_PUT_KNOWN: cbx_json_set_double(object, m->key, m->number); break;
+        case CBX_JSON_PUT_FINITE: cbx_json_set_number(object, m->key, m->number); break;
         case CBX_JSON_PUT_INT: cbx_json_set_int(object, m->key, m->integer); break;
         case CBX_JSON_PUT_BOOL: cbx_json_set_bool(object, m->key, m->truth); break;
         case CBX_JSON_PUT_VALUE: cbx_json_set(object, m->key, m->value); break;
+        case CBX_JSON_PUT_COPY:
+            if (m->source)
+                cbx_json_set(object, m->key, cbx_json_copy(m->source));
+            else
+                cbx_json_set_null(object, m->key);
+            break;
         case CBX_JSON_PUT_NUMBERS: cbx_json_set_doubles(object, m->key, m->numbers, m->n); break;
         case CBX_JSON_PUT_TEXTS:
             list = cbx_json_set_array(object, m->key);
@@ -690,4 +693,11 @@ cbx_json *cbx_json_with(cbx_json *object, const cbx_json_entry *m)
         }
     }
     return object;
+}
+
+cbx_json *cbx_json_interval(double value, double lower, double upper, double level)
+{
+    if (!(level > 0)) lower = upper = level = NAN;
+    return cbx_json_object(J_FINITE("value", value), J_FINITE("lower", lower), J_FINITE("upper", upper),
+                           J_FINITE("level", level));
 }

@@ -479,12 +479,11 @@ const char *cbx_bisect_reason(const cbx_bisect *b, size_t commit)
 
 cbx_json *cbx_bisect_state(const cbx_bisect *b)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
+    cbx_json *o = cbx_json_object(J_TEXT("schema", SCHEMA), J_INT("version", VERSION),
+                                  J_TEXT("identity", b->opts.identity), J_TEXT("good", b->names.list[b->n]),
+                                  J_TEXT("bad", b->names.list[b->n - 1]), J_INT("candidates", b->n));
+    cbx_json *list = cbx_json_set_array(o, "observations");
 
-    cbx_json_put(o, J_TEXT("schema", SCHEMA), J_INT("version", VERSION), J_TEXT("identity", b->opts.identity),
-                 J_TEXT("good", b->names.list[b->n]), J_TEXT("bad", b->names.list[b->n - 1]),
-                 J_INT("candidates", b->n));
-    list = cbx_json_set_array(o, "observations");
     for (size_t v = 0; v < b->values.n; v++) {
         cbx_json *pair = cbx_json_push_array(list);
         cbx_json_push_string(pair, b->names.list[b->values.items[v].commit]);

@@ -162,23 +162,16 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
 
 /* --- JSON --- */
 
-static void put_side(cbx_json *root, const char *key, const char *rev, const cbx_compare_result *r, int side)
+static cbx_json *side_json(const char *rev, const cbx_compare_result *r, int side)
 {
-    cbx_json *o = cbx_json_set_object(root, key);
-
-    cbx_json_put(o, J_TEXT("revision", rev), J_TEXT("commit", r->hash[side]));
-    cbx_json_set_interval(o, "median", r->median[side].value, r->median[side].lower, r->median[side].upper,
-                          r->median[side].level);
-    cbx_json_set_doubles(o, "values", r->values[side], r->rounds);
+    return cbx_json_object(J_TEXT("revision", rev), J_TEXT("commit", r->hash[side]),
+                           J_INTERVAL("median", r->median[side]), J_NUMBERS("values", r->values[side], r->rounds));
 }
 
 cbx_json *cbx_compare_json(const cbx_compare_opts *opts, const cbx_compare_result *r)
 {
-    cbx_json *o = cbx_json_document("nperf-compare", J_TEXT("metric", opts->metric ? opts->metric : "wall_s"));
-
-    put_side(o, "a", opts->a, r, 0);
-    put_side(o, "b", opts->b, r, 1);
-    cbx_json_set_interval(o, "ratio", r->ratio.value, r->ratio.lower, r->ratio.upper, r->ratio.level);
-    cbx_json_put(o, J_NUMBER("p", r->p), J_TEXT("verdict", cbx_verdict_name(r->verdict)));
-    return cbx_json_finish(o);
+    return cbx_json_finish(cbx_json_document("nperf-compare", J_TEXT("metric", opts->metric ? opts->metric : "wall_s"),
+                                             J_JSON("a", side_json(opts->a, r, 0)),
+                                             J_JSON("b", side_json(opts->b, r, 1)), J_INTERVAL("ratio", r->ratio),
+                                             J_NUMBER("p", r->p), J_TEXT("verdict", cbx_verdict_name(r->verdict))));
 }

@@ -478,26 +478,16 @@ static void write_github(const cbx_guard *g, cbx_text *out)
 static cbx_json *finding_json(const cbx_guard *g, size_t i)
 {
     const cbx_finding *f = cbx_regression_finding(g->r, i);
-    cbx_json *o = cbx_json_new_object();
 
-    cbx_json_put(o, J_TEXT("key", f->key), J_TEXT("point", f->point), J_TEXT("scenario", f->scenario),
-                 J_TEXT("tags", f->tags), J_TEXT("metric", f->metric), J_TEXT("unit", f->unit),
-                 J_TEXT("outcome", cbx_outcome_name(f->outcome)), J_INT("exit_code", code_of(g, i)));
-    if (f->unit)
-        cbx_json_put(o, J_TEXT("direction", cbx_direction_name(f->direction)),
-                     J_TEXT("priority", cbx_priority_name(f->priority)));
-    cbx_json_set_number(o, "baseline", f->baseline);
-    cbx_json_set_number(o, "current", f->current);
-    cbx_json_set_number(o, "change", f->change);
-    cbx_json_set_number(o, "threshold", f->threshold);
-    cbx_json_set_number(o, "margin", f->margin);
-    cbx_json_set_string(o, "basis", cbx_basis_name(f->basis));
-    cbx_json_set_interval(o, "interval", f->interval.value, f->interval.lower, f->interval.upper, f->interval.level);
-    cbx_json_set_number(o, "p", f->p);
-    cbx_json_set_number(o, "p_holm", f->p_holm);
-    if (f->samples) cbx_json_set_int(o, "samples_needed", (int64_t)f->samples);
-    cbx_json_put(o, J_TEXT("sentence", f->sentence), J_GIVEN("waived_by", g->by[i] ? g->by[i]->key : NULL));
-    return o;
+    return cbx_json_object(
+        J_TEXT("key", f->key), J_TEXT("point", f->point), J_TEXT("scenario", f->scenario), J_TEXT("tags", f->tags),
+        J_TEXT("metric", f->metric), J_TEXT("unit", f->unit), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+        J_INT("exit_code", code_of(g, i)), J_GIVEN("direction", f->unit ? cbx_direction_name(f->direction) : NULL),
+        J_GIVEN("priority", f->unit ? cbx_priority_name(f->priority) : NULL), J_FINITE("baseline", f->baseline),
+        J_FINITE("current", f->current), J_FINITE("change", f->change), J_FINITE("threshold", f->threshold),
+        J_FINITE("margin", f->margin), J_TEXT("basis", cbx_basis_name(f->basis)), J_INTERVAL("interval", f->interval),
+        J_FINITE("p", f->p), J_FINITE("p_holm", f->p_holm), f->samples ? J_INT("samples_needed", f->samples) : J_NONE,
+        J_TEXT("sentence", f->sentence), J_GIVEN("waived_by", g->by[i] ? g->by[i]->key : NULL));
 }
 
 static cbx_json *waiver_json(const cbx_guard *g, size_t i)

@@ -211,21 +211,13 @@ bool cbx__has_unknown(const cbx_json *record, const char *const *known)
 
 /* --- writing --- */
 
-void cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v)
-{
-    if (v)
-        cbx_json_set(object, key, cbx_json_copy(v));
-    else
-        cbx_json_set_null(object, key);
-}
-
 void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known)
 {
     const char *key;
     cbx_json *value;
 
     for (size_t i = 0; cbx_json_member(raw, i, &key, &value); i++)
-        if (!cbx_json_has(object, key) && !is_listed(known, key)) cbx__set_copy(object, key, value);
+        if (!cbx_json_has(object, key) && !is_listed(known, key)) cbx_json_put(object, J_COPY(key, value));
 }
 
 void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)

@@ -63,7 +63,6 @@ cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_de
 
 /** Adds members of raw that object lacks and known does not list (NULL-terminated). */
 void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known);
-void cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v);
 void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n);
 /** @param raw  the object that the metric was once read from; NULL: none */
 cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw);

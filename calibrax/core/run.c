@@ -146,15 +146,12 @@ static cbx_status fill_new(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run *run,
     if (st) return st;
     if (!opts->no_machine) st = cbx_machine_read(ctx, NULL, &m, err);
     if (st == CBX_ENOMEM) return st;
-    if (!st && !opts->no_machine) {
-        cbx_json_set_string(run->environment, "machine", m.id);
-        cbx_json_set(run->environment, "hardware", cbx_machine_to_json(&m));
-    }
-    if (!opts->no_versions) {
-        cbx_json *v = cbx_json_set_object(run->environment, "versions");
-        cbx_json_put(v, J_TEXT("calibrax", cbx_version()), J_TEXT("revision", cbx_revision()),
-                     J_TEXT("build", cbx_build()));
-    }
+    if (!st && !opts->no_machine)
+        cbx_json_put(run->environment, J_TEXT("machine", m.id), J_JSON("hardware", cbx_machine_to_json(&m)));
+    if (!opts->no_versions)
+        cbx_json_set(run->environment, "versions",
+                     cbx_json_object(J_TEXT("calibrax", cbx_version()), J_TEXT("revision", cbx_revision()),
+                                     J_TEXT("build", cbx_build())));
     st = opts->no_vcs ? CBX_OK : cbx_vcs_read(ctx, opts->work_tree, &vcs, err);
     if (st == CBX_ENOMEM) return st;
     st = vcs.known ? cbx__record_text(&run->arena, vcs.commit, "commit", &run->commit, err) : CBX_OK;

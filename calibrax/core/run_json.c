@@ -30,12 +30,10 @@ cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp)
 {
     cbx_json *v = cbx_json_object(J_TEXT("id", run->id), J_TEXT("timestamp", timestamp), J_TEXT("commit", run->commit),
-                                  J_TEXT("branch", run->branch)),
-             *defs;
+                                  J_TEXT("branch", run->branch), J_COPY("environment", run->environment),
+                                  J_COPY("metadata", run->metadata));
+    cbx_json *defs = cbx_json_set_object(v, "metric_defs");
 
-    cbx__set_copy(v, "environment", run->environment);
-    cbx__set_copy(v, "metadata", run->metadata);
-    defs = cbx_json_set_object(v, "metric_defs");
     for (size_t i = 0; i < run->defs.n; i++)
         cbx__set_def(defs, run->defs.items[i].key, &run->defs.items[i].def, run->defs.items[i].raw);
     cbx_json_set_array(v, "points");

@@ -7,6 +7,7 @@
  */
 #include "calibrax/base/file.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/storage/row_table.h"
 
 #include <math.h>
@@ -58,13 +59,8 @@ static bool says_nothing(const void *base, const row_field *f)
 /* What the row was read with, if it was. */
 static bool set_old(cbx_json *object, const char *key, const cbx_json *old)
 {
-    const cbx_json *kept = cbx_json_get(old, key);
-
     if (!cbx_json_has(old, key)) return false;
-    if (kept)
-        cbx_json_set(object, key, cbx_json_copy(kept));
-    else
-        cbx_json_set_null(object, key);
+    cbx_json_put(object, J_COPY(key, cbx_json_get(old, key)));
     return true;
 }
 

@@ -179,14 +179,6 @@ static void stream_metrics(const diff *d, kind wanted, json_stream *out)
     }
 }
 
-static void set_copy(cbx_json *o, const char *key, const cbx_json *v)
-{
-    if (v)
-        cbx_json_set(o, key, cbx_json_copy(v));
-    else
-        cbx_json_set_null(o, key);
-}
-
 static int print_diff_json(const diff *d)
 {
     cbx_json *tail = cbx_json_new_object();
@@ -206,12 +198,10 @@ static int print_diff_json(const diff *d)
     stream_metrics(d, CHANGED, &out);
     cbx_json_set_int(tail, "unchanged", (int64_t)d->nunchanged);
     cbx_json *facts = cbx_json_set_array(tail, "facts");
-    for (size_t i = 0; i < d->facts.n; i++) {
-        cbx_json *o = cbx_json_push_object(facts);
-        cbx_json_set_string(o, "path", d->facts.items[i].path);
-        set_copy(o, "old", d->facts.items[i].old);
-        set_copy(o, "new", d->facts.items[i].new);
-    }
+    for (size_t i = 0; i < d->facts.n; i++)
+        cbx_json_push(facts,
+                      cbx_json_object(J_TEXT("path", d->facts.items[i].path), J_COPY("old", d->facts.items[i].old),
+                                      J_COPY("new", d->facts.items[i].new)));
     return json_stream_end(&out, d->run, tail);
 }
 

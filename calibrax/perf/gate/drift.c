@@ -176,12 +176,9 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
         put_value(was, &sentence);
     }
     cbx_json_put(o, J_TEXT("case", p->case_name), J_TEXT("point", p->point), J_TEXT("baseline", p->baseline),
-                 J_TEXT("output", NULL));
-    if (p->output >= 0) cbx_json_set_int(o, "output", p->output);
-    cbx_json_set_string(o, "what", what ? what : "presence");
-    cbx__set_copy(o, "is", is);
-    cbx__set_copy(o, "was", was);
-    cbx_json_set(o, "sentence", sentence.status ? NULL : cbx_json_new_string(cbx_text_str(&sentence)));
+                 p->output >= 0 ? J_INT("output", p->output) : J_NULL("output"),
+                 J_TEXT("what", what ? what : "presence"), J_COPY("is", is), J_COPY("was", was),
+                 J_JSON("sentence", sentence.status ? NULL : cbx_json_new_string(cbx_text_str(&sentence))));
 }
 
 static void compare_output(cbx_json *findings, const place *p, const cbx_json *kept, const cbx_json *now)

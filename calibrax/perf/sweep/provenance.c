@@ -17,15 +17,14 @@
 /* Members of `o` named below; JSON's failures are sticky, and checked once, at the end. */
 
 /* A count, or null. */
-static void set_count_or_null(cbx_json *o, const char *key, size_t n, bool known)
-{
-    cbx_json_set_null(o, key);
-    if (known) cbx_json_set_int(o, key, (int64_t)n);
-}
+#define COUNT_IF(known, key, n) ((known) ? J_INT(key, n) : J_NULL(key))
 
-static void set_ints(cbx_json *list, const int *x, size_t n)
+static cbx_json *ints(const int *x, size_t n)
 {
+    cbx_json *list = cbx_json_new_array();
+
     for (size_t i = 0; i < n; i++) cbx_json_push_int(list, x[i]);
+    return list;
 }
 
 static const char no_launch[] = "no launch was measured";
@@ -43,10 +42,9 @@ static void set_known(cbx_json *o, const char *key, double v, const char *why)
 static void set_probe(cbx_json *o, const cbx_probe *probe)
 {
     cbx_json_set_string(o, "instruction_set", probe->instruction_set);
-    cbx_json *pipes = cbx_json_set_object(o, "pipe_ops_per_s_f32_f64");
+    cbx_json *pipes = cbx_json_set_object(o, "pipe_ops_per_s_f32_f64"), *levels = cbx_json_set_array(o, "levels");
     for (int i = 0; i < CBX_PIPE_COUNT; i++)
         cbx_json_set_doubles(pipes, cbx_pipe_name((cbx_pipe)i), probe->pipe_ops_per_s[i], 2);
-    cbx_json *levels = cbx_json_set_array(o, "levels");
     for (int i = 0; i < probe->nlevels; i++) {
         const cbx_level_rate *l = &probe->level[i];
         cbx_json_put(cbx_json_push_object(levels), J_TEXT("name", l->name), J_INT("bytes", l->bytes),
@@ -76,9 +74,9 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
         cbx_json_put(pilot, J_NUMBER("mean_s", a->pilot.mean_s), J_NUMBER("launch_variation", a->pilot.launch_cv),
                      J_NUMBER("epoch_variation", a->pilot.epoch_cv), J_NUMBER("launch_cost_s", a->pilot.launch_s),
                      J_NUMBER("epoch_cost_s", a->pilot.epoch_s), J_INT("best_epochs", a->pilot.best_epochs));
-    if (a->pilot.needed) cbx_json_set_int(pilot, "launches_needed", (int64_t)a->pilot.needed);
-    cbx_json_set_number(pilot, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
-    cbx_json_put(pilot, J_BOOL("decide", s->goal.decide), J_TEXT("limit", p->limit));
+    cbx_json_put(pilot, a->pilot.needed ? J_INT("launches_needed", a->pilot.needed) : J_NONE,
+                 J_FINITE("precision", s->goal.half_width > 0 ? s->goal.half_width : NAN),
+                 J_BOOL("decide", s->goal.decide), J_TEXT("limit", p->limit));
     cbx_json_set_null(o, "looks");
     if (p->looks.count) { /* the rounds at which intervals were computed, and their level */
         cbx_json *looks = cbx_json_set_object(o, "looks"), *pairs = cbx_json_set_array(looks, "pairs");
@@ -99,12 +97,11 @@ static void set_scheduler(cbx_json *o, const cbx__session *s)
     cbx_json *groups = cbx_json_set_array(o, "core_groups"), *resources = cbx_json_set_array(o, "resources");
     for (size_t i = 0; r && i < r->n; i++) {
         const cbx__resource *x = &r->list[i];
-        cbx_json *resource = cbx_json_push_object(resources);
-        if (!x->device) set_ints(cbx_json_push_array(groups), x->cores.cpus, x->cores.ncpus);
-        cbx_json_set_string(resource, "platform", s->platforms[x->queue]);
-        set_count_or_null(resource, "device", x->device ? x->device->number : 0, x->device);
-        set_ints(cbx_json_set_array(resource, "cpus"), x->cores.cpus, x->cores.ncpus);
-        set_ints(cbx_json_set_array(resource, "cores"), x->cores.cores, x->cores.ncores);
+        if (!x->device) cbx_json_push(groups, ints(x->cores.cpus, x->cores.ncpus));
+        cbx_json_push(resources, cbx_json_object(J_TEXT("platform", s->platforms[x->queue]),
+                                                 COUNT_IF(x->device, "device", x->device->number),
+                                                 J_JSON("cpus", ints(x->cores.cpus, x->cores.ncpus)),
+                                                 J_JSON("cores", ints(x->cores.cores, x->cores.ncores))));
     }
     cbx_json_put(o, J_BOOL("smt", r && r->topology.smt), J_NUMBER("gpu_settle_s", s->opts->gpu_settle_s));
 }
@@ -123,8 +120,7 @@ static void set_layout(cbx_json *o, const cbx__attempt *a)
         cbx_json_push_int(heap, (int64_t)l->layout.heap_pad_bytes);
         cbx_json_push_int(position, (int64_t)l->position);
     }
-    cbx_json_set_null(o, "placed_anew");
-    if (random >= 0) cbx_json_set_bool(o, "placed_anew", random == 1);
+    cbx_json_put(o, random >= 0 ? J_BOOL("placed_anew", random == 1) : J_NULL("placed_anew"));
 }
 
 /* The parts of the sandbox that were in force in every launch that started. */
@@ -185,8 +181,7 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
     cbx_json_put(o, J_INT("confined_launches", confined), J_INT("contended_launches", contended),
                  J_INT("unhealthy_launches", unhealthy) /* that count anyway */, J_INT("epochs_measured_again", again));
     set_known(o, "waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed");
-    set_count_or_null(o, "threads_seen_max", threads, threads > 0);
-    set_count_or_null(o, "throttles", throttles, counts_heat);
+    cbx_json_put(o, COUNT_IF(threads > 0, "threads_seen_max", threads), COUNT_IF(counts_heat, "throttles", throttles));
 }
 
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
@@ -211,23 +206,20 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
         J_TEXT("timestamp", cbx_time_format_iso(s->started_us, now)),
         J_JSON("tool", cbx_json_object(J_TEXT("name", "calibrax"), J_TEXT("version", cbx_version()),
                                        J_TEXT("revision", cbx_revision()), J_TEXT("build", cbx_build()))),
-        J_JSON("bench", cbx_json_object(J_TEXT("sha", sha), J_BOOL("dirty", dirty))));
-    cbx__set_copy(o, "machine", s->machine);
-    part = cbx_json_set_object(o, "device");
-    cbx_json_put(part, J_TEXT("kind", cpu ? "cpu" : "gpu"), J_TEXT("platform", a->platform));
-    if (p->device) cbx_json_put(part, J_INT("number", p->device->number), J_TEXT("name", p->device->name));
-    cbx_json_set_null(o, "probe");
+        J_JSON("bench", cbx_json_object(J_TEXT("sha", sha), J_BOOL("dirty", dirty))), J_COPY("machine", s->machine),
+        J_JSON("device", cbx_json_object(J_TEXT("kind", cpu ? "cpu" : "gpu"), J_TEXT("platform", a->platform),
+                                         p->device ? J_INT("number", p->device->number) : J_NONE,
+                                         J_GIVEN("name", p->device ? p->device->name : NULL))),
+        J_NULL("probe"));
     if (s->have_probe) set_probe(cbx_json_set_object(o, "probe"), &s->probe);
     for (const cbx__launch *l = a->first; l; l = l->next) {
         peak = fmax(peak, l->record.tree_peak_bytes);
         if (l->record.versions) hello = l->record.versions;
     }
-    if (hello) cbx__set_copy(o, "versions", cbx_json_get(hello, "versions"));
-    cbx__set_copy(o, "worker", hello);
-    cbx_json_put(o, J_TEXT("binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL),
-                 J_TEXT("measurement_isolation", here ? "in_process" : "subprocess"));
-    set_ints(cbx_json_set_array(o, "cpu_affinity"), p->cores, p->ncores);
-    cbx_json_put(o, J_INT("threads", s->threads),
+    cbx_json_put(o, hello ? J_COPY("versions", cbx_json_get(hello, "versions")) : J_NONE, J_COPY("worker", hello),
+                 J_TEXT("binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL),
+                 J_TEXT("measurement_isolation", here ? "in_process" : "subprocess"),
+                 J_JSON("cpu_affinity", ints(p->cores, p->ncores)), J_INT("threads", s->threads),
                  J_TEXT("precision_policy", cbx__policy_applied(provider, s->precision)),
                  J_JSON("policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true)));
     part = cbx_json_set_object(o, "memory"); /* the limit of the workers, what enforced it, and a tree's peak */
@@ -236,15 +228,14 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_string(part, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
     set_known(part, "tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch);
     set_scheduler(cbx_json_set_object(o, "scheduler"), s);
-    cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
     for (size_t i = 0; i < CBX_LEN(keep_nothing); i++) cold = cold || (cpu && !strcmp(provider, keep_nothing[i]));
-    cbx_json_set_string(o, "compile_cache", cold ? "cold" : "shared");
-    part = cbx_json_set_object(o, "variant");
-    cbx_json_set_string(part, "name", a->variant);
-    env = cbx_json_set_object(part, "env");
+    env = cbx_json_new_object();
     for (size_t i = 0; a->settings && i < a->settings->nenv; i++)
         cbx_json_set_string(env, a->settings->env[i].name, a->settings->env[i].value);
-    cbx_json_set_string(part, "why", a->settings ? a->settings->why : NULL);
+    cbx_json_put(o, J_TEXT("coverage_mode", s->opts->skip_slow ? "fast" : "full"),
+                 J_TEXT("compile_cache", cold ? "cold" : "shared"),
+                 J_JSON("variant", cbx_json_object(J_TEXT("name", a->variant), J_JSON("env", env),
+                                                   J_TEXT("why", a->settings ? a->settings->why : NULL))));
     set_schedule(cbx_json_set_object(o, "schedule"), s, p, a);
     set_layout(cbx_json_set_object(o, "layout"), a);
     cbx_json_set_null(o, "sandbox");
@@ -278,7 +269,7 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
     const cbx_launch_record *r = &l->record;
     const cbx_fidelity *f = &r->fidelity;
     char message[CBX_ERR_MESSAGE_SIZE];
-    cbx_json *o = cbx_json_new_object(), *point = NULL, *fidelity;
+    cbx_json *o = cbx_json_new_object(), *point = NULL;
 
     /* where and how the launch was made */
     cbx_json_put(o, J_TEXT("schema", "nperf-launch"), J_INT("version", 1), J_TEXT("run_id", s->run_id),
@@ -304,14 +295,13 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
 #define DOUBLE(member) cbx_json_set_double(o, #member, r->member);
 #define COUNT(member)  cbx_json_set_int(o, #member, (int64_t)r->member);
     EACH_READING(DOUBLE, COUNT)
-    cbx_json_set_null(o, "threads_seen");
-    if (r->threads_seen) cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
-    cbx_json_put(o, J_NUMBERS("wait_ns", r->wait_ns, r->epochs), J_BOOL("contended", r->contended),
-                 J_NUMBER("cpu_pressure_percent", r->pressure_percent), J_TEXT("fidelity", NULL));
-    fidelity = f->checked ? cbx_json_set_object(o, "fidelity") : NULL; /* nothing is added to NULL */
-    cbx_json_put(fidelity, J_BOOL("ok", f->ok), J_NUMBER("rel_to_tol", f->rel_to_tol),
-                 J_INT("mismatched", f->mismatched), J_INT("checks", f->checks),
-                 J_GIVEN("note", f->note[0] ? f->note : NULL));
+    cbx_json_put(
+        o, COUNT_IF(r->threads_seen, "threads_seen", r->threads_seen), J_NUMBERS("wait_ns", r->wait_ns, r->epochs),
+        J_BOOL("contended", r->contended), J_NUMBER("cpu_pressure_percent", r->pressure_percent),
+        f->checked ? J_JSON("fidelity", cbx_json_object(J_BOOL("ok", f->ok), J_NUMBER("rel_to_tol", f->rel_to_tol),
+                                                        J_INT("mismatched", f->mismatched), J_INT("checks", f->checks),
+                                                        J_GIVEN("note", f->note[0] ? f->note : NULL)))
+                   : J_NULL("fidelity"));
     cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
     cbx_text_putc(out, '\n');
     cbx_json_unref(o);
