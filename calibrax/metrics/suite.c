@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/text.h"
 #include "calibrax/metrics/compose.h"
 #include "calibrax/metrics/internal.h"
@@ -164,14 +165,6 @@ cbx_status cbx_metric_collection_read(cbx_ctx *ctx, const cbx_json *suite, const
 
 static bool has_threshold(const cbx_metric_member *m) { return isfinite(m->low) || isfinite(m->high); }
 
-static void set_bound(cbx_json *o, const char *key, double v)
-{
-    if (isfinite(v))
-        cbx_json_set_double(o, key, v);
-    else
-        cbx_json_set_null(o, key);
-}
-
 /* A result that is not a number: its elements, and its shape. */
 static cbx_status set_elements(cbx_ctx *ctx, cbx_json *o, const cbx_array *r, cbx_err *err)
 {
@@ -199,9 +192,8 @@ static cbx_status set_member(cbx_ctx *ctx, const cbx_metric_collection *c, size_
     cbx_status st = cbx_metric_collection_compute(ctx, c, i, &r, err);
 
     if (st) return st;
-    cbx_json_set_string(o, "label", m->label);
-    cbx_json_set_string(o, "metric", m->metric->name);
-    cbx_json_set_string(o, "direction", cbx_direction_name(m->metric->direction));
+    cbx_json_put(o, J_TEXT("label", m->label), J_TEXT("metric", m->metric->name),
+                 J_TEXT("direction", cbx_direction_name(m->metric->direction)));
     if (cbx_array_count(r) != 1) {
         if (has_threshold(m))
             st = cbx_fail(err, CBX_ESHAPE, "%s: the result is not a single number, so that it has no threshold",
@@ -211,9 +203,8 @@ static cbx_status set_member(cbx_ctx *ctx, const cbx_metric_collection *c, size_
         v = cbx__metric_element(r, 0);
         cbx_json_set_double(o, "value", v);
         if (has_threshold(m)) {
-            set_bound(o, "low", m->low);
-            set_bound(o, "high", m->high);
-            cbx_json_set_bool(o, "passed", cbx_metric_member_passes(m, v));
+            cbx_json_put(o, J_FINITE("low", m->low), J_FINITE("high", m->high),
+                         J_BOOL("passed", cbx_metric_member_passes(m, v)));
             *passed &= cbx_metric_member_passes(m, v);
         }
         if (m->metric->error) st = cbx_metric_collection_error(ctx, c, i, &error, err);

@@ -74,14 +74,11 @@ static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row
     cbx_json *cells = cbx_json_set_array(o, "cells");
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) {
         const cbx_comparison_cell *cell = &row->cells[k];
-        cbx_json *e = cbx_json_push_object(cells);
-        cbx_json_put(e, J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
-        if (cell->rank) cbx_json_set_int(e, "rank", (int64_t)cell->rank);
-        cbx_json_put(e, J_KNOWN("delta", cell->delta));
-        if (!isnan(cell->speedup.value))
-            cbx_json_set_interval(e, "speedup", cell->speedup.value, cell->speedup.lower, cell->speedup.upper,
-                                  cell->speedup.level);
-        cbx_json_set_int(e, "samples", (int64_t)cell->nsamples);
+        cbx_json_push(cells,
+                      cbx_json_object(J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value),
+                                      cell->rank ? J_INT("rank", cell->rank) : J_NONE, J_KNOWN("delta", cell->delta),
+                                      isnan(cell->speedup.value) ? J_NONE : J_INTERVAL("speedup", cell->speedup),
+                                      J_INT("samples", cell->nsamples)));
     }
     return o;
 }

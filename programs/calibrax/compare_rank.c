@@ -208,13 +208,7 @@ static void mark_seen(const ranking *k, const ranked *r, bool seen)
 
 static cbx_json *place_json(const char *label, size_t rank)
 {
-    cbx_json *o = cbx_json_object(J_TEXT("label", label));
-
-    if (rank)
-        cbx_json_set_int(o, "rank", (int64_t)rank);
-    else
-        cbx_json_set_null(o, "rank");
-    return o;
+    return cbx_json_object(J_TEXT("label", label), rank ? J_INT("rank", rank) : J_NULL("rank"));
 }
 
 static int stream_row(ranking *k, ranked *r)
@@ -230,8 +224,8 @@ static int stream_row(ranking *k, ranked *r)
     for (size_t i = 0; i < r->row.ncells; i++) {
         const cbx_rank_cell *c = &r->cells[i];
         cbx_json *e = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
-        cbx_json_put(e, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
-        if (r->shares) cbx_json_set_doubles(e, "shares", r->shares + c->competitor * n, n);
+        cbx_json_put(e, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta),
+                     r->shares ? J_NUMBERS("shares", r->shares + c->competitor * n, n) : J_NONE);
         cbx_json_push(list, e);
     }
     mark_seen(k, r, true);

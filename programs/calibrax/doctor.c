@@ -367,18 +367,14 @@ static int doctor_machine(const opt_run *run)
 static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device)
 {
     cbx_device_memory m;
+    const bool known = !cbx_devices_memory(ctx, d, device, &m, NULL), cuda = device->kind == CBX_DEVICE_CUDA;
 
-    cbx_json *o = cbx_json_object(J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
-                                  J_TEXT("name", device->name),
-                                  J_INT("memory_total_bytes", device->memory_total_bytes));
-    if (cbx_devices_memory(ctx, d, device, &m, NULL))
-        cbx_json_set_null(o, "memory_available_bytes");
-    else
-        cbx_json_set_int(o, "memory_available_bytes", (int64_t)m.available_bytes);
-    if (device->kind == CBX_DEVICE_CUDA)
-        cbx_json_put(o, J_INT("capability_major", device->capability_major),
-                     J_INT("capability_minor", device->capability_minor));
-    return o;
+    return cbx_json_object(J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
+                           J_TEXT("name", device->name), J_INT("memory_total_bytes", device->memory_total_bytes),
+                           known ? J_INT("memory_available_bytes", m.available_bytes)
+                                 : J_NULL("memory_available_bytes"),
+                           cuda ? J_INT("capability_major", device->capability_major) : J_NONE,
+                           cuda ? J_INT("capability_minor", device->capability_minor) : J_NONE);
 }
 
 static cbx_json *topology_json(const cbx_topology *t)

@@ -251,7 +251,7 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
         cbx_json *list = cbx_json_set_array(o, "shape");
         for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(list, (int64_t)cbx_array_dim(r, k));
     }
-    if (iv) cbx_json_set_interval(o, "interval", iv->value, iv->lower, iv->upper, iv->level);
+    if (iv) cbx_json_put(o, J_INTERVAL("interval", *iv));
     return print_json(run, o);
 }
 
@@ -296,7 +296,7 @@ static int add_intervals(const opt_run *run, const cbx_metric_collection *c, con
         const cbx_metric_options o = { .parameters = m->parameters, .mask = x->mask, .weights = x->weights };
         cbx_interval iv;
         if (interval_of(run, m->metric, x, &o, &iv)) return EXIT_ERROR;
-        cbx_json_set_interval(reported(report, m), "interval", iv.value, iv.lower, iv.upper, iv.level);
+        cbx_json_put(reported(report, m), J_INTERVAL("interval", iv));
     }
     return EXIT_PASS;
 }

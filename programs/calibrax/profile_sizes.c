@@ -92,13 +92,12 @@ static cbx_status measure_command(sizing *s)
 
 /* --- three forms --- */
 
-static void put_interval(cbx_json *o, const char *key, const cbx_interval *i)
+static cbx_json *interval(const cbx_interval *i)
 {
-    cbx_json *v = cbx_json_set_object(o, key);
+    const bool known = i->level > 0;
 
-    cbx_json_set_double(v, "value", i->value);
-    if (i->level > 0)
-        cbx_json_put(v, J_NUMBER("lower", i->lower), J_NUMBER("upper", i->upper), J_NUMBER("level", i->level));
+    return cbx_json_object(J_NUMBER("value", i->value), known ? J_NUMBER("lower", i->lower) : J_NONE,
+                           known ? J_NUMBER("upper", i->upper) : J_NONE, known ? J_NUMBER("level", i->level) : J_NONE);
 }
 
 static cbx_json *sizes_json(const sizing *s, const char *id)
@@ -106,19 +105,17 @@ static cbx_json *sizes_json(const sizing *s, const char *id)
     const cbx_complexity_report *r = &s->report;
     cbx_json *o = cbx_json_document("calibrax-complexity", J_TEXT("subject", s->subject));
     cbx_json *list = cbx_json_set_array(o, "points");
-    for (size_t i = 0; i < s->n; i++) {
-        cbx_json *p = cbx_json_push_object(list);
-        cbx_json_set_int(p, "size", (int64_t)s->points[i].size);
-        put_interval(p, "time_s", &s->points[i].time);
-    }
+    for (size_t i = 0; i < s->n; i++)
+        cbx_json_push(
+            list, cbx_json_object(J_INT("size", s->points[i].size), J_JSON("time_s", interval(&s->points[i].time))));
     cbx_json_put(o, J_BOOL("decided", r->decided), J_TEXT("order", r->order),
                  J_TEXT("why", r->decided ? NULL : r->why));
     list = cbx_json_set_object(o, "weights");
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++)
         cbx_json_set_double(list, cbx_complexity_name((cbx_complexity)k), r->growth.weight[k]);
-    put_interval(o, "exponent", &r->growth.exponent);
-    if (r->exponent.level > 0) put_interval(o, "exponent_resampled", &r->exponent);
-    cbx_json_put(o, J_NUMBER("relative_error", r->growth.relative_error), J_TEXT("run", id[0] ? id : NULL));
+    cbx_json_put(o, J_JSON("exponent", interval(&r->growth.exponent)),
+                 r->exponent.level > 0 ? J_JSON("exponent_resampled", interval(&r->exponent)) : J_NONE,
+                 J_NUMBER("relative_error", r->growth.relative_error), J_TEXT("run", id[0] ? id : NULL));
     return o;
 }
 

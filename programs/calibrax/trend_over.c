@@ -139,16 +139,13 @@ static cbx_json *series_json(const work *w, const series *s)
         cbx_json *weights = cbx_json_set_object(o, "weights");
         for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
             cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), s->growth.weight[c]);
-        cbx_json_set_interval(o, "exponent", s->growth.exponent.value, s->growth.exponent.lower,
-                              s->growth.exponent.upper, s->growth.exponent.level);
-        cbx_json_put(o, J_NUMBER("power_intercept", s->growth.power_intercept),
+        cbx_json_put(o, J_INTERVAL("exponent", s->growth.exponent),
+                     J_NUMBER("power_intercept", s->growth.power_intercept),
                      J_NUMBER("power_coefficient", s->growth.power_coefficient));
     } else {
         cbx_json_set_double(o, "scale", s->speedup.scale);
         for (size_t k = 0; k < 2 && w->law->parameters[k]; k++)
-            cbx_json_set_interval(o, w->law->parameters[k], s->speedup.parameter[k].value,
-                                  s->speedup.parameter[k].lower, s->speedup.parameter[k].upper,
-                                  s->speedup.parameter[k].level);
+            cbx_json_put(o, J_INTERVAL(w->law->parameters[k], s->speedup.parameter[k]));
         if (w->law->speedup == CBX_LAW_USL) cbx_json_set_double(o, "peak_workers", s->speedup.peak_workers);
     }
     cbx_json_set_double(o, "relative_error", w->law->power ? s->growth.relative_error : s->speedup.relative_error);

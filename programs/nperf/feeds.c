@@ -171,10 +171,9 @@ static int run_feed(const opt_run *run)
     if (status || !a->json) return status;
     /* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
     cbx_json *o = cbx_json_document("nperf-feed", J_TEXT("case", a->case_name),
-                                    J_JSON("fragment", cbx_json_ref(fragment)), J_TEXT("applied_to", a->apply));
-    cbx_json_set_number(o, "unknown_ops", NAN);
-    if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
-    cbx_json_set_string(o, "out", a->out);
+                                    J_JSON("fragment", cbx_json_ref(fragment)), J_TEXT("applied_to", a->apply),
+                                    a->apply ? J_INT("unknown_ops", unknown) : J_NULL("unknown_ops"),
+                                    J_TEXT("out", a->out));
     return print_json(run, o);
 }
 

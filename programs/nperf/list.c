@@ -117,11 +117,10 @@ static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
         if ((b->mutant_reason != NULL) != mutants) continue;
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_put(o, J_TEXT("name", b->name), J_TEXT("provider", b->provider), J_TEXT("summary", b->summary),
-                     J_BOOL("reference", i == 0), J_TEXT("slow_reason", b->slow_reason));
-        if (b->limit) cbx_json_set_string(o, "limit", b->limit);
-        if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
+        cbx_json_push(list, cbx_json_object(J_TEXT("name", b->name), J_TEXT("provider", b->provider),
+                                            J_TEXT("summary", b->summary), J_BOOL("reference", i == 0),
+                                            J_TEXT("slow_reason", b->slow_reason), J_GIVEN("limit", b->limit),
+                                            J_GIVEN("mutant_reason", b->mutant_reason)));
     }
 }
 

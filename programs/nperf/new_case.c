@@ -119,9 +119,7 @@ static int run_new_case(const opt_run *run)
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
     if (!status && a->json) {
         /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
-        cbx_json *o = cbx_json_new_document("nperf-new-case"), *list;
-        cbx_json_set_string(o, "name", name);
-        list = cbx_json_set_array(o, "files");
+        cbx_json *o = cbx_json_document("nperf-new-case", J_TEXT("name", name)), *list = cbx_json_set_array(o, "files");
         for (size_t i = 0; files[i].ending; i++)
             cbx_json_push(list, cbx_json_new_string(path_of(run, name, files[i].ending)));
         cbx_json_set_string(o, "next", next_command(run, name));

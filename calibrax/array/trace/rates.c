@@ -12,7 +12,7 @@
 #include "calibrax/array/transform.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
 
@@ -186,24 +186,19 @@ static bool from_json(const cbx_json *v, cbx_cost_rates *out)
 
 static cbx_json *to_json(const cbx_cost_rates *r)
 {
-    cbx_json *v = cbx_json_new_object(), *list, *one;
+    cbx_json *v = cbx_json_object(J_TEXT("schema", SCHEMA), J_INT("version", VERSION),
+                                  J_TEXT("revision", cbx_revision()), J_TEXT("build", cbx_build()),
+                                  J_NUMBER("call_s", r->call_s), J_NUMBER("chain_s", r->chain_s));
+    cbx_json *list = cbx_json_set_array(v, "op_s");
 
-    cbx_json_set_string(v, "schema", SCHEMA);
-    cbx_json_set_int(v, "version", VERSION);
-    cbx_json_set_string(v, "revision", cbx_revision());
-    cbx_json_set_string(v, "build", cbx_build());
-    cbx_json_set_double(v, "call_s", r->call_s);
-    cbx_json_set_double(v, "chain_s", r->chain_s);
-    list = cbx_json_set_array(v, "op_s");
     for (int k = 0; k < 2; k++) cbx_json_set_double(cbx_json_push_object(list), "s", r->op_s[k]);
     list = cbx_json_set_array(v, "sum_s");
     for (int k = 0; k < 2; k++) cbx_json_set_double(cbx_json_push_object(list), "s", r->sum_s[k]);
     list = cbx_json_set_object(v, "function_s");
     for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
         if (r->function_s[p][0] + r->function_s[p][1] == 0) continue;
-        one = cbx_json_set_object(list, cbx_prim_name((cbx_prim)p));
-        cbx_json_set_double(one, "f32", r->function_s[p][0]);
-        cbx_json_set_double(one, "f64", r->function_s[p][1]);
+        cbx_json_set(list, cbx_prim_name((cbx_prim)p),
+                     cbx_json_object(J_NUMBER("f32", r->function_s[p][0]), J_NUMBER("f64", r->function_s[p][1])));
     }
     return cbx_json_finish(v);
 }

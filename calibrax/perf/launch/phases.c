@@ -195,12 +195,11 @@ static cbx_status fill(measuring *m, cbx_run_builder *b, cbx_json *metadata, cbx
     for (size_t i = 0; i < n; i++) cbx_json_set_double(targets, t[i].name, t[i].metric.value);
     for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
         if (!m->ran[i].start_ns) continue;
-        cbx_json *o = cbx_json_push_object(phases);
-        cbx_json_put(o, J_TEXT("name", cbx__phase_names[i]), J_INT("start_ns", m->ran[i].start_ns),
-                     J_INT("duration_ns", m->ran[i].duration_ns));
+        cbx_json_put(cbx_json_push_object(phases), J_TEXT("name", cbx__phase_names[i]),
+                     J_INT("start_ns", m->ran[i].start_ns), J_INT("duration_ns", m->ran[i].duration_ns));
     }
-    if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
-    if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));
+    cbx_json_put(metadata, m->b->versions ? J_COPY("versions", m->b->versions) : J_NONE,
+                 m->b->source ? J_COPY("source", m->b->source) : J_NONE);
     if (!metrics || cbx_json_check(metadata, NULL))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the result of '%s'", m->b->name);
     if (given) memcpy(metrics, values, given * sizeof *values);

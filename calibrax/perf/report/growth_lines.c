@@ -233,26 +233,17 @@ cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
 {
     cbx_json *root = cbx_json_new_document("nperf-growth"), *list = cbx_json_set_array(root, "lines");
 
-    for (const cbx_growth_line *l = lines; l < lines + count; l++) {
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_put(o, J_TEXT("case", l->row->case_name), J_TEXT("machine", l->row->machine),
-                     J_TEXT("platform", l->row->platform), J_TEXT("baseline", l->row->baseline),
-                     J_TEXT("variant", l->row->variant), J_TEXT("variety", l->variety), J_TEXT("grows", l->grows),
-                     J_INT("sizes", l->nsizes));
-        cbx_json_set_number(o, "smallest", l->smallest);
-        cbx_json_set_number(o, "largest", l->largest);
-        cbx_json_set_interval(o, "exponent", l->exponent.value, l->exponent.lower, l->exponent.upper,
-                              l->exponent.level);
-        cbx_json_set_number(o, "declared_exponent", l->declared_exponent);
-        cbx_json_set_number(o, "held_out_ratio", l->held_out);
-        cbx_json_set_number(o, "memory_exponent", l->memory_exponent);
-        cbx_json_set_string(o, "trust", cbx_growth_trust_name(l->trust));
-        cbx_json_set_number(o, "projected_work", l->projected_work);
-        if (l->trust == CBX_GROWTH_VALIDATED)
-            cbx_json_set_interval(o, "projected_s", l->projected_s.value, l->projected_s.lower, l->projected_s.upper,
-                                  l->projected_s.level);
-        else
-            cbx_json_set_null(o, "projected_s");
-    }
+    for (const cbx_growth_line *l = lines; l < lines + count; l++)
+        cbx_json_push(
+            list,
+            cbx_json_object(
+                J_TEXT("case", l->row->case_name), J_TEXT("machine", l->row->machine),
+                J_TEXT("platform", l->row->platform), J_TEXT("baseline", l->row->baseline),
+                J_TEXT("variant", l->row->variant), J_TEXT("variety", l->variety), J_TEXT("grows", l->grows),
+                J_INT("sizes", l->nsizes), J_FINITE("smallest", l->smallest), J_FINITE("largest", l->largest),
+                J_INTERVAL("exponent", l->exponent), J_FINITE("declared_exponent", l->declared_exponent),
+                J_FINITE("held_out_ratio", l->held_out), J_FINITE("memory_exponent", l->memory_exponent),
+                J_TEXT("trust", cbx_growth_trust_name(l->trust)), J_FINITE("projected_work", l->projected_work),
+                l->trust == CBX_GROWTH_VALIDATED ? J_INTERVAL("projected_s", l->projected_s) : J_NULL("projected_s")));
     return cbx_json_finish(root);
 }

@@ -470,12 +470,11 @@ int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 
 cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r)
 {
-    cbx_json *o = cbx_json_new_document("calibrax-benchmark-report"), *failures;
+    cbx_json *o = cbx_json_document("calibrax-benchmark-report",
+                                    r->run ? J_JSON("run", cbx_run_to_json(r->run)) : J_NULL("run"),
+                                    J_JSON("targets", targets_json(r)));
+    cbx_json *failures = cbx_json_set_array(o, "failures");
 
-    cbx_json_set_null(o, "run");
-    if (r->run) cbx_json_set(o, "run", cbx_run_to_json(r->run));
-    cbx_json_set(o, "targets", targets_json(r));
-    failures = cbx_json_set_array(o, "failures");
     for (const cbx_benchmark_failure *f = r->failures; f < r->failures + r->nfailures; f++)
         add_failure(failures, f->benchmark, f->launch, f->phase, f->status, f->message);
     cbx_json_put(o, J_BOOL("interrupted", r->interrupted), J_INT("exit_code", cbx_benchmark_report_exit_code(r)));

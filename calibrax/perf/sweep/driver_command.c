@@ -75,12 +75,8 @@ static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
     members = cbx_json_set_object(p, "metrics");
     for (size_t i = 0; cbx_json_member(whole ? inner : output, i, &key, &value); i++) {
         const cbx_json_type type = cbx_json_typeof(value);
-        if (type == CBX_JSON_NULL)
-            cbx_json_set_null(members, key);
-        else if (type == CBX_JSON_INT || type == CBX_JSON_DOUBLE)
-            cbx_json_set(cbx_json_set_object(members, key), "value", cbx_json_copy(value));
-        else
-            cbx_json_set(members, key, cbx_json_copy(value));
+        const bool number = type == CBX_JSON_INT || type == CBX_JSON_DOUBLE;
+        cbx_json_put(members, number ? J_JSON(key, cbx_json_object(J_COPY("value", value))) : J_COPY(key, value));
     }
     return cbx_json_finish(o);
 }

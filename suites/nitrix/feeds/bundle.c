@@ -2,48 +2,31 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "suites/nitrix/feeds/feed.h"
 #include "suites/nitrix/feeds/feed_rows.h"
 
 static void put_baseline(const cbx_row *r, cbx_json *o)
 {
-    cbx_json *part;
-
-    cbx_json_set_string(o, "status", r->status);
-    if (r->has_metrics) {
-        part = cbx_json_set_object(o, "steady");
-        cbx_json_set_number(part, "min", r->min_s);
-        cbx_json_set_number(part, "median", r->median_s);
-        cbx_json_set_number(part, "p95", r->p95_s);
-        cbx_json_set_number(part, "lower", r->steady.lower);
-        cbx_json_set_number(part, "upper", r->steady.upper);
-    } else {
-        cbx_json_set_null(o, "steady");
-    }
-    cbx_json_set_string(o, "steady_unit", "s");
-    cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
-    if (r->paired_vs) {
-        part = cbx_json_set_object(o, "ratio_paired");
-        cbx_json_set_number(part, "value", r->paired.value);
-        cbx_json_set_number(part, "lower", r->paired.lower);
-        cbx_json_set_number(part, "upper", r->paired.upper);
-        cbx_json_set_string(part, "verdict", r->verdict_holm ? r->verdict_holm : r->verdict);
-    } else {
-        cbx_json_set_null(o, "ratio_paired");
-    }
-    part = cbx_json_set_object(o, "fidelity");
-    cbx_json_set_string(part, "status", r->fidelity_status);
-    cbx_json_set_number(part, "rel_to_tol", r->rel_to_tol);
-    if (isnan(r->rel_to_tol))
-        cbx_json_set_null(o, "within_fidelity_threshold");
-    else
-        cbx_json_set_bool(o, "within_fidelity_threshold", r->rel_to_tol <= 1);
-    cbx_json_set_number(o, "peak_hbm_mb", r->peak_hbm_mb);
-    cbx_json_set_number(o, "host_rss_mb", r->host_rss_mb);
-    cbx_json_set_number(o, "memory_increase_mb", r->memory.over.value);
-    cbx_json_set_number(o, "compile_s", r->compile_s);
-    cbx_json_set_number(o, "compile_warm_s", r->compile_warm.over.value);
-    cbx_json_set_number(o, "detectable", r->detectable.relative);
+    cbx_json_put(
+        o, J_TEXT("status", r->status),
+        r->has_metrics ? J_JSON("steady", cbx_json_object(J_FINITE("min", r->min_s), J_FINITE("median", r->median_s),
+                                                          J_FINITE("p95", r->p95_s), J_FINITE("lower", r->steady.lower),
+                                                          J_FINITE("upper", r->steady.upper)))
+                       : J_NULL("steady"),
+        J_TEXT("steady_unit", "s"), J_FINITE("ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN),
+        r->paired_vs ? J_JSON("ratio_paired",
+                              cbx_json_object(J_FINITE("value", r->paired.value), J_FINITE("lower", r->paired.lower),
+                                              J_FINITE("upper", r->paired.upper),
+                                              J_TEXT("verdict", r->verdict_holm ? r->verdict_holm : r->verdict)))
+                     : J_NULL("ratio_paired"),
+        J_JSON("fidelity",
+               cbx_json_object(J_TEXT("status", r->fidelity_status), J_FINITE("rel_to_tol", r->rel_to_tol))),
+        isnan(r->rel_to_tol) ? J_NULL("within_fidelity_threshold")
+                             : J_BOOL("within_fidelity_threshold", r->rel_to_tol <= 1),
+        J_FINITE("peak_hbm_mb", r->peak_hbm_mb), J_FINITE("host_rss_mb", r->host_rss_mb),
+        J_FINITE("memory_increase_mb", r->memory.over.value), J_FINITE("compile_s", r->compile_s),
+        J_FINITE("compile_warm_s", r->compile_warm.over.value), J_FINITE("detectable", r->detectable.relative));
 }
 
 /* Good rows of one attempt, oldest first. */
@@ -53,10 +36,8 @@ static void put_trend(cbx_arena *arena, const cbx__feed_rows *f, const char *pla
         const cbx_row *r = f->rows[i];
         const char *of = cbx__feed_name(arena, r);
         if (!of || strcmp(of, name) != 0 || strcmp(r->platform, platform) != 0 || !cbx_row_is_good(r)) continue;
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "run_id", r->run_id);
-        cbx_json_set_number(o, "min", r->min_s);
-        cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
+        cbx_json_push(list, cbx_json_object(J_TEXT("run_id", r->run_id), J_FINITE("min", r->min_s),
+                                            J_FINITE("ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN)));
     }
 }
 
@@ -83,20 +64,16 @@ static void put_bundle(cbx_arena *arena, const cbx__feed_rows *f, const char *ca
 
     for (size_t i = f->n; i-- > 0 && !reference;) reference = f->rows[i]->ratio_vs;
     (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
-    cbx_json_set_string(o, "schema", "nperf-bundle");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "op", cbx_feed_qualname(arena, case_name));
-    cbx_json_set_string(o, "case", case_name);
-    cbx_json_set_string(o, "machine", f->machine);
-    cbx_json_set(o, "point", point);
-    cbx_json_set_string(o, "ratio_reference", reference);
-    cbx_json_set_double(o, "fidelity_threshold", 1.0);
-    cbx_json_set_string(o, "fidelity_threshold_unit", "largest error over its bound");
+    cbx_json_put(o, J_TEXT("schema", "nperf-bundle"), J_INT("version", 1),
+                 J_TEXT("op", cbx_feed_qualname(arena, case_name)), J_TEXT("case", case_name),
+                 J_TEXT("machine", f->machine), J_JSON("point", point), J_TEXT("ratio_reference", reference),
+                 J_NUMBER("fidelity_threshold", 1.0),
+                 J_TEXT("fidelity_threshold_unit", "largest error over its bound"));
     put_platforms(arena, f, cbx_json_set_object(o, "platforms"));
-    cbx_json_set_null(o, "recommendation");
-    cbx_json_set_string(o, "note",
+    cbx_json_put(o, J_NULL("recommendation"),
+                 J_TEXT("note",
                         "evidence, never a verdict; ratio_vs_reference is minimum over the reference's minimum, "
-                        "below 1: faster than the reference");
+                        "below 1: faster than the reference"));
 }
 
 cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_opts *opts, cbx_json **out,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "suites/nitrix/feeds/feed.h"
 #include "suites/nitrix/feeds/feed_rows.h"
 
@@ -129,20 +130,13 @@ static void put_op(const op *o, cbx_arena *arena, cbx_json *root)
                         : o->largest >= SCALED * o->smallest ? "scaled"
                         : o->largest > o->smallest           ? "declared"
                                                              : "one_size";
-    cbx_json *worst = cbx_json_set_object(root, "worst_ratio"), *deficits;
-
-    cbx_json_set_number(worst, "cpu", o->worst[0]);
-    cbx_json_set_number(worst, "gpu", o->worst[1]);
-    cbx_json_set_string(root, "op", cbx_feed_qualname(arena, o->case_name));
-    cbx_json_set_string(root, "case", o->case_name);
-    cbx_json_set_string(root, "primary", o->primary);
-    cbx_json_set_string(root, "platforms", platforms);
-    cbx_json_set_string(root, "reference", strength_names[o->reference]);
-    cbx_json_set_string(root, "precision", precision);
-    cbx_json_set_string(root, "scale", scale);
-    cbx_json_set_int(root, "points", (int64_t)o->points);
-    cbx_json_set_int(root, "good_rows", (int64_t)o->good);
-    deficits = cbx_json_set_array(root, "deficits");
+    cbx_json_put(root,
+                 J_JSON("worst_ratio", cbx_json_object(J_FINITE("cpu", o->worst[0]), J_FINITE("gpu", o->worst[1]))),
+                 J_TEXT("op", cbx_feed_qualname(arena, o->case_name)), J_TEXT("case", o->case_name),
+                 J_TEXT("primary", o->primary), J_TEXT("platforms", platforms),
+                 J_TEXT("reference", strength_names[o->reference]), J_TEXT("precision", precision),
+                 J_TEXT("scale", scale), J_INT("points", o->points), J_INT("good_rows", o->good));
+    cbx_json *deficits = cbx_json_set_array(root, "deficits");
     if (!(o->cpu && o->gpu)) cbx_json_push_string(deficits, "missing_platform");
     if (o->reference < STRONG) cbx_json_push_string(deficits, "no_strong_reference");
     if (o->worst[1] < 1) cbx_json_push_string(deficits, "gpu_lagging");
@@ -158,8 +152,7 @@ static bool represents(cbx_arena *arena, const op *o, const char *qualname)
 /* @param ops  operations of the catalogue; NULL: no catalogue */
 static void put_coverage(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *root)
 {
-    cbx_json_set_string(root, "schema", "nperf-coverage");
-    cbx_json_set_int(root, "version", 1);
+    cbx_json_put(root, J_TEXT("schema", "nperf-coverage"), J_INT("version", 1));
     cbx_json *list = cbx_json_set_array(root, "ops");
     for (size_t i = 0; i < n; i++) put_op(&all[i], arena, cbx_json_push_object(list));
     cbx_json *unmeasured = cbx_json_set_array(root, "unmeasured");

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/json_put.h"
 #include "suites/nitrix/feeds/feed.h"
 #include "suites/nitrix/feeds/feed_rows.h"
 
@@ -63,16 +64,14 @@ static void put_device(cbx_arena *arena, const cbx__feed_rows *f, const char *de
     for (int i = 0; there && i < 2; i++) {
         const cbx_row *r = rows[i];
         if (r && cbx_row_is_good(r) && r->min_s > 0) continue;
-        cbx_json_set_null(fields, name);
-        cbx_json_set_null(fields, ratio);
+        cbx_json_put(fields, J_NULL(name), J_NULL(ratio));
         cbx_json_set_string(notes, device,
                             r ? cbx_arena_printf(arena, "'%s' is %s", names[i], r->status)
                               : cbx_arena_printf(arena, "no row of '%s'", names[i]));
         return;
     }
     if (!there) return;
-    cbx_json_set_string(fields, name, reference);
-    cbx_json_set_double(fields, ratio, round(1e4 * rows[0]->min_s / rows[1]->min_s) / 1e4);
+    cbx_json_put(fields, J_TEXT(name, reference), J_NUMBER(ratio, round(1e4 * rows[0]->min_s / rows[1]->min_s) / 1e4));
 }
 
 static void put_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_feed_opts *opts, cbx_json *fields)
@@ -86,13 +85,10 @@ static void put_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_feed
                        : ratio_vs    ? "the reference of the rows' ratios"
                                      : "the default, since no row has a ratio";
     (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
-    cbx_json_set(meta, "point", point);
-    cbx_json_set_string(meta, "reference", reference);
-    cbx_json_set_string(meta, "primary", primary);
-    cbx_json_set_string(meta, "primary_rule", rule);
-    cbx_json_set_string(meta, "ratio_convention", "primary min / reference min; below 1: the library is faster");
-    cbx_json_set_string(meta, "machine", f->machine);
-    cbx_json_set_string(meta, "source", opts->source ? opts->source : "nperf rows");
+    cbx_json_put(meta, J_JSON("point", point), J_TEXT("reference", reference), J_TEXT("primary", primary),
+                 J_TEXT("primary_rule", rule),
+                 J_TEXT("ratio_convention", "primary min / reference min; below 1: the library is faster"),
+                 J_TEXT("machine", f->machine), J_TEXT("source", opts->source ? opts->source : "nperf rows"));
     notes = cbx_json_set_object(meta, "notes");
     put_device(arena, f, "cpu", primary, reference, fields, notes);
     put_device(arena, f, "gpu", primary, reference, fields, notes);
@@ -138,11 +134,7 @@ cbx_status cbx_feed_apply(const cbx_json *fragment, const cbx_json *matrix, cons
             continue;
         }
         for (size_t j = 0; cbx_json_member(fields, j, &key, &v); j++) {
-            if (strncmp(key, "perf_", 5) != 0) continue;
-            if (v)
-                cbx_json_set(cbx_json_at(ops, k), key, cbx_json_ref(v));
-            else
-                cbx_json_set_null(cbx_json_at(ops, k), key);
+            if (!strncmp(key, "perf_", 5)) cbx_json_put(cbx_json_at(ops, k), J_COPY(key, v));
         }
     }
     *out = cbx_json_finish(copy);
