@@ -48,6 +48,8 @@ CBX_API char *cbx_arena_vprintf(cbx_arena *arena, const char *fmt, va_list args)
  * The arena must outlive it and not move.
  */
 CBX_API cbx_allocator cbx_arena_allocator(cbx_arena *arena);
+/** Its address, for a call in C: cbx_list_push(CBX_IN_ARENA(arena), &list, x). */
+#define CBX_IN_ARENA(arena) ((const cbx_allocator[]){ cbx_arena_allocator(arena) })
 
 CBX_END_DECLS
 #endif

@@ -8,9 +8,7 @@
 
 static void push(cbx__environment *e, const char *var)
 {
-    cbx_allocator al = cbx_arena_allocator(e->arena);
-
-    e->failed = e->failed || !var || !cbx_grow(&al, &e->vars, &e->cap, e->n + 2, sizeof *e->vars);
+    e->failed = e->failed || !var || !cbx_grow(CBX_IN_ARENA(e->arena), &e->vars, &e->cap, e->n + 2, sizeof *e->vars);
     if (e->failed) return;
     e->vars[e->n++] = var;
     e->vars[e->n] = NULL;

@@ -403,10 +403,8 @@ typedef struct source_index {
 
 static bool index_sources(const cbx_guard *g, cbx_arena *arena, source_index *ix)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
-
     *ix = (source_index){ .n = cbx_json_length(g->sources) };
-    cbx_names_init(&ix->points, &al);
+    cbx_names_init(&ix->points, CBX_IN_ARENA(arena));
     if (!cbx_arena_arrays(arena, CBX_ARRAY(ix->first, ix->n), CBX_ARRAY(ix->next, ix->n))) return false;
     for (size_t i = ix->n; i-- > 0;) {
         const char *point = cbx_json_get_string(cbx_json_at(g->sources, i), "point", "");

@@ -26,11 +26,9 @@ void cbx_doctor_add(cbx_doctor_report *r, const char *group, const char *name, c
     cbx_doctor_item it = { group, cbx_arena_strdup(r->arena, name), state, cbx_arena_strdup(r->arena, text),
                            remedy ? cbx_arena_strdup(r->arena, remedy) : NULL };
 
-    cbx_allocator al = cbx_arena_allocator(r->arena);
-
     r->broken += state == CBX_DOCTOR_BROKEN;
     if (!it.name || !it.text || (remedy && !it.remedy) ||
-        !cbx_grow(&al, &r->items, &r->capacity, r->count + 1, sizeof it)) {
+        !cbx_grow(CBX_IN_ARENA(r->arena), &r->items, &r->capacity, r->count + 1, sizeof it)) {
         r->torn = true;
         return;
     }

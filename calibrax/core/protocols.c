@@ -53,7 +53,6 @@ const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count
 cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cbx_err *err)
 {
     cbx_named_metric item = { .metric = cbx_metric_of(value) };
-    cbx_allocator al;
     cbx_status st;
 
     for (size_t i = 0; name && i < values->list.n; i++) {
@@ -63,8 +62,7 @@ cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cb
     }
     st = cbx__record_text(&values->arena, name, "value name", &item.name, err);
     if (st) return st;
-    al = cbx_arena_allocator(&values->arena);
-    return cbx_list_push(&al, &values->list, item) ? CBX_OK : cbx_fail_nomem(err, NULL);
+    return cbx_list_push(CBX_IN_ARENA(&values->arena), &values->list, item) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 #define SIZE_OF_ABI_1 offsetof(cbx_benchmark_ops, metric_defs)

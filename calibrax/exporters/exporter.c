@@ -168,22 +168,22 @@ bool cbx__export_wants(const cbx_export_job *job, const char *metric)
 
 cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
     const char *copy = path ? cbx_arena_strdup(&job->out.arena, path) : NULL;
 
-    return copy && cbx_list_push(&al, &job->files, copy) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    return copy && cbx_list_push(CBX_IN_ARENA(&job->out.arena), &job->files, copy) ? CBX_OK
+                                                                                   : cbx_fail_nomem(err, "an export");
 }
 
 cbx_status cbx__export_note(cbx_export_job *job, cbx_err *err, const char *fmt, ...)
 {
-    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
     const char *text;
     va_list args;
 
     va_start(args, fmt);
     text = cbx_arena_vprintf(&job->out.arena, fmt, args);
     va_end(args);
-    return text && cbx_list_push(&al, &job->notes, text) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    return text && cbx_list_push(CBX_IN_ARENA(&job->out.arena), &job->notes, text) ? CBX_OK
+                                                                                   : cbx_fail_nomem(err, "an export");
 }
 
 const char *cbx__export_safe_name(cbx_arena *arena, const char *name)

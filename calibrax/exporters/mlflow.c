@@ -69,7 +69,6 @@ static size_t nested(const mlflow_export *e)
 /* Members of an object as parameters "environment/NAME/NAME"; lists as JSON. */
 static void log_facts(mlflow_export *e, const char *prefix, const cbx_json *object)
 {
-    cbx_allocator al = cbx_arena_allocator(e->arena);
     const char *key;
     cbx_json *value;
 
@@ -81,7 +80,7 @@ static void log_facts(mlflow_export *e, const char *prefix, const cbx_json *obje
             log_facts(e, name, value);
             continue;
         }
-        cbx_text_init(&text, &al);
+        cbx_text_init(&text, CBX_IN_ARENA(e->arena));
         if (!words) cbx_json_write(value, CBX_JSON_COMPACT, &text);
         cbx__mlflow_log_param(&e->s, text.status ? NULL : name, words ? words : cbx_text_str(&text));
     }
@@ -262,10 +261,9 @@ static const char *artifact_path(const mlflow_export *e)
 static cbx_status put_bytes(mlflow_export *e, const char *folder, const char *name, const char *bytes, size_t len,
                             cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(e->arena);
     cbx_text path;
 
-    cbx_text_init(&path, &al);
+    cbx_text_init(&path, CBX_IN_ARENA(e->arena));
     cbx_text_printf(&path, "%s/%s/", artifact_path(e), folder);
     for (; *name; name++) {
         bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
@@ -360,12 +358,11 @@ static cbx_status put_artifacts(mlflow_export *e, const cbx__mlflow_analysis *a,
 /* The hash of what is written of a run: its content, the choice of metrics, and how it is written. */
 static const char *key_of(mlflow_export *e, cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(e->arena);
     char hash[CBX_HASH_SIZE], *key;
     cbx_text text;
 
     if (cbx_run_hash(e->run, hash, err)) return NULL;
-    cbx_text_init(&text, &al);
+    cbx_text_init(&text, CBX_IN_ARENA(e->arena));
     cbx_text_printf(&text, "%d\n%s\n%s", FORMAT_VERSION, hash, e->job->opts.group_by);
     for (size_t i = 0; i < e->job->opts.nmetrics; i++) cbx_text_printf(&text, "\n%s", e->job->opts.metrics[i]);
     if (nested(e) < cbx_run_npoints(e->run)) cbx_text_printf(&text, "\n%zu nested", nested(e));

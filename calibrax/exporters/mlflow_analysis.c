@@ -108,11 +108,10 @@ static cbx_status find_front(cbx_export_job *job, const cbx_run *run, cbx_arena 
 cbx_status cbx__mlflow_analyse(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
                                cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
     size_t n = cbx_run_npoints(run);
 
     a->document = cbx_json_new_object();
-    cbx_table_init(&a->ranks, &al);
+    cbx_table_init(&a->ranks, CBX_IN_ARENA(arena));
     if (!cbx_arena_arrays(arena, CBX_ARRAY(a->compared, n + 1), CBX_ARRAY(a->on_front, n + 1)))
         return cbx_fail_nomem(err, "an export");
     cbx_status st = rank_points(job, run, arena, a, err);

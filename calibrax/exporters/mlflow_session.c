@@ -230,7 +230,6 @@ static cbx_status take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_
 cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote **out, size_t *n,
                             cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(&e->arena);
     CBX_LIST(cbx__mlflow_remote) all = { 0 };
     const char *token = NULL;
     size_t pages = 0, runs;
@@ -249,7 +248,7 @@ cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlf
         for (size_t i = 0; !st && i < runs; i++) {
             cbx__mlflow_remote remote;
             st = take(e, cbx_json_at(list, i), &remote, err);
-            if (!st && !cbx_list_push(&al, &all, remote)) st = cbx_fail_nomem(err, "an export");
+            if (!st && !cbx_list_push(CBX_IN_ARENA(&e->arena), &all, remote)) st = cbx_fail_nomem(err, "an export");
         }
         token = cbx_json_get_string(answer, "next_page_token", "");
         token = *token ? cbx_arena_strdup(&e->arena, token) : NULL;
@@ -308,13 +307,12 @@ cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *e
 /* Two exports may make it at a time. */
 cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name, cbx_arena *arena, cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(arena);
     CBX_OWNED(cbx_json) *answer = NULL;
     const char *id;
     cbx_text call;
     cbx_status st;
 
-    cbx_text_init(&call, &al);
+    cbx_text_init(&call, CBX_IN_ARENA(arena));
     cbx_text_puts(&call, "experiments/get-by-name?experiment_name=");
     for (const char *c = name; *c; c++) cbx_text_printf(&call, "%%%02X", (unsigned)(unsigned char)*c);
     st = cbx_text_check(&call, err);

@@ -47,7 +47,6 @@ static size_t index_of(const char **names, size_t *n, const char *name)
 
 static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(job->arena);
     size_t n = t->nrows, along = 0;
 
     *g = (grid){ .table = t };
@@ -60,7 +59,7 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, c
         const char *name = NULL;
         size_t put = 0;
         cbx_text place; /* the labels of the row but for the one compared: "forward, 32" */
-        cbx_text_init(&place, &al);
+        cbx_text_init(&place, CBX_IN_ARENA(job->arena));
         for (size_t k = 0; k < t->nlabels; k++) {
             const char *value = t->rows[i * t->nlabels + k];
             if (is_compared(t, k, job->opts.group_by))

@@ -109,13 +109,12 @@ static const char *plain_name(telemetry *t, cbx_names *used, const char *prefix,
 /* The label of a tag, made where the tag is met first.  @param plain  as Prometheus accepts it */
 static const char *label_of(telemetry *t, const char *key, bool plain)
 {
-    cbx_allocator al = cbx_arena_allocator(t->job->arena);
     size_t i = cbx_names_add(&t->tags, key);
     const char *name;
 
     if (i < t->tag_labels.n) return t->tag_labels.items[i];
     name = plain ? plain_name(t, &t->labels, "", key, "") : own_name(t, &t->labels, key, key, "");
-    if (i != CBX_NO_NAME && cbx_list_push(&al, &t->tag_labels, name)) return name;
+    if (i != CBX_NO_NAME && cbx_list_push(CBX_IN_ARENA(t->job->arena), &t->tag_labels, name)) return name;
     t->text->status = CBX_ENOMEM;
     return "";
 }

@@ -124,11 +124,9 @@ void cbx__request_add(cbx__request *r, const char *key, const char *value)
 
 bool cbx__request_add_tags(cbx__request *r, cbx_arena *arena, const cbx_tag *tags, size_t n)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
-
     for (size_t i = 0; i < n && !r->full; i++) {
         cbx_text text;
-        cbx_text_init(&text, &al);
+        cbx_text_init(&text, CBX_IN_ARENA(arena));
         for (const char *s = tags[i].key; *s; s++)
             if (*s == '=' || *s == '%')
                 cbx_text_printf(&text, "%%%02X", (unsigned)*s);
@@ -166,10 +164,9 @@ static void escape(cbx_text *out, const char *s)
 
 const char *cbx__request_target(const cbx__request *r, cbx_arena *arena)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
     cbx_text out;
 
-    cbx_text_init(&out, &al);
+    cbx_text_init(&out, CBX_IN_ARENA(arena));
     cbx_text_printf(&out, "/%s", r->page);
     for (size_t i = 0; i < r->n; i++) {
         cbx_text_putc(&out, i ? '&' : '?');

@@ -45,11 +45,10 @@ const char *cbx__view_text(cbx__view *v, const char *fmt, ...)
 /* What may be published is without paths. */
 static const char *words_of(cbx__view *v, const char *s)
 {
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
     cbx_text public;
 
     if (!v->site->link) return s;
-    cbx_text_init(&public, &al);
+    cbx_text_init(&public, CBX_IN_ARENA(v->arena));
     cbx__report_put_public(&public, s, 0);
     if (public.status) lost(v);
     return cbx_text_str(&public);

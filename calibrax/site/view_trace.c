@@ -284,14 +284,13 @@ static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link
 
 cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
     CBX_OWNED(cbx_run) *run = NULL;
     cbx_status st = cbx__view_load(v, "id", false, &run, err);
     size_t at = 0;
 
     if (st) return st;
     trace t = trace_of(v, run);
-    cbx_names_init(&t.devices, &al);
+    cbx_names_init(&t.devices, CBX_IN_ARENA(v->arena));
     for (int k = 0; k < NLISTS; k++)
         for (size_t i = 0; at != CBX_NO_NAME && i < t.n[k]; i++) at = cbx_names_add(&t.devices, t.entries[k][i].device);
     if (v->out->status || at == CBX_NO_NAME) return cbx_fail_nomem(err, "a trace");

@@ -47,13 +47,12 @@ const char *cbx__view_percent(cbx__view *v, double share)
 const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n)
 {
     cbx_tag *sorted = cbx__view_alloc(v, n, sizeof *sorted);
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
     cbx_text text;
 
     if (!sorted || !n) return "";
     memcpy(sorted, tags, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, cbx_tag_compare);
-    cbx_text_init(&text, &al);
+    cbx_text_init(&text, CBX_IN_ARENA(v->arena));
     for (size_t i = 0; i < n && (v->document || i < MAX_TAGS); i++)
         cbx_text_printf(&text, "%s%s=%s", i ? ", " : "", sorted[i].key, sorted[i].value);
     if (!v->document && n > MAX_TAGS) cbx_text_printf(&text, " and %zu more", n - MAX_TAGS);

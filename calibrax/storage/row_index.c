@@ -37,14 +37,13 @@ static const char tables[] =
 /* The files of a source: itself, or what is below it. */
 static cbx_status list_source(cbx_row_index *ix, size_t source, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(&ix->loaded);
     const char *root = ix->paths[source], *const *paths = &root;
     size_t n = 1;
     cbx_status st = CBX_OK;
 
     if (cbx_path_is_folder(root)) st = cbx__rows_list(ix->ctx, root, &ix->loaded, &paths, &n, err);
     if (st) return st;
-    if (!cbx_grow(&al, &ix->files, &ix->capacity, ix->nfiles + n, sizeof *ix->files))
+    if (!cbx_grow(CBX_IN_ARENA(&ix->loaded), &ix->files, &ix->capacity, ix->nfiles + n, sizeof *ix->files))
         return cbx_fail_nomem(err, "the index of rows");
     for (size_t k = 0; k < n; k++) {
         const char *below = paths[k] + strlen(root);

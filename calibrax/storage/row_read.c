@@ -386,7 +386,6 @@ bool cbx__ends_with(const char *s, const char *suffix)
 
 static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, cbx_arena *arena, path_list *list, cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(arena);
     const char *const *names = NULL;
     size_t n = 0;
     cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
@@ -404,7 +403,7 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, cbx_arena *a
             if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
                 st = walk(ctx, path, depth + 1, arena, list, err);
         } else if (cbx__ends_with(path, ".jsonl") && !cbx__ends_with(path, ".raw.jsonl")) {
-            if (!cbx_list_push(&al, list, path)) st = cbx_fail_nomem(err, folder);
+            if (!cbx_list_push(CBX_IN_ARENA(arena), list, path)) st = cbx_fail_nomem(err, folder);
         }
     }
     return st;

@@ -23,10 +23,10 @@ void cbx_store_report_clear(cbx_store_report *report)
 cbx_status cbx__store_found(cbx__store_findings *f, const char *file, const char *message, cbx_err *err)
 {
     cbx_arena *arena = &f->out->arena;
-    cbx_allocator al = cbx_arena_allocator(arena);
     const cbx_store_problem p = { cbx_arena_strdup(arena, file), cbx_arena_strdup(arena, message) };
 
-    if (!p.file || !p.message || !cbx_list_push(&al, &f->problems, p)) return cbx_fail_nomem(err, "the store");
+    if (!p.file || !p.message || !cbx_list_push(CBX_IN_ARENA(arena), &f->problems, p))
+        return cbx_fail_nomem(err, "the store");
     f->out->problems = f->problems.items;
     f->out->nproblems = f->problems.n;
     return CBX_OK;

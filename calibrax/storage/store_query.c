@@ -88,7 +88,6 @@ bool cbx__keep_text(cbx_arena *arena, const char *text, const char *before, cons
 static bool take_run(cbx__select *q, cbx_arena *arena, cbx__runs *all)
 {
     static const cbx_store_entry none = { 0 };
-    const cbx_allocator al = cbx_arena_allocator(arena);
     const cbx_store_entry *before = all->list.n ? &all->list.items[all->list.n - 1] : &none;
     cbx_store_entry e = { .timestamp_us = cbx__select_int(q, 1),
                           .npoints = (size_t)cbx__select_int(q, 5),
@@ -99,7 +98,7 @@ static bool take_run(cbx__select *q, cbx_arena *arena, cbx__runs *all)
            cbx__keep_text(arena, cbx__select_text(q, 2), before->commit, &e.commit) &&
            cbx__keep_text(arena, cbx__select_text(q, 3), before->branch, &e.branch) &&
            cbx__keep_text(arena, cbx__select_text(q, 4), before->machine, &e.machine) &&
-           cbx_list_push(&al, &all->list, e) && cbx_list_push(&al, &all->rids, rid);
+           cbx_list_push(CBX_IN_ARENA(arena), &all->list, e) && cbx_list_push(CBX_IN_ARENA(arena), &all->rids, rid);
 }
 
 cbx_status cbx__runs_read(cbx__index *ix, const cbx_store_query *w, const char *order, cbx_arena *arena, cbx__runs *out,
@@ -208,7 +207,6 @@ cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, si
 static cbx_status read_names(cbx_store *s, const char *sql, size_t limit, cbx_arena *arena, const char *const **names,
                              size_t *count, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
     CBX_LIST(const char *) all = { 0 };
     cbx__index *ix = NULL;
     cbx_status st = cbx__store_last_look(s, &ix, err);
@@ -218,7 +216,7 @@ static cbx_status read_names(cbx_store *s, const char *sql, size_t limit, cbx_ar
     cbx__bind_ints(&select, (int64_t)limit);
     while (!st && cbx__select_next(&select)) {
         const char *name = cbx_arena_strdup(arena, cbx__select_text(&select, 0));
-        if (!name || !cbx_list_push(&al, &all, name)) st = cbx_fail_nomem(err, "the names in a store");
+        if (!name || !cbx_list_push(CBX_IN_ARENA(arena), &all, name)) st = cbx_fail_nomem(err, "the names in a store");
     }
     *names = all.items;
     *count = st ? 0 : all.n;

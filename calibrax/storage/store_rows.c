@@ -24,7 +24,6 @@ bool cbx__store_is_rows(const char *name)
  * baselines. */
 cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **out, size_t *n, cbx_err *err)
 {
-    cbx_allocator al = cbx_arena_allocator(arena);
     CBX_LIST(cbx__store_case) cases = { 0 };
     const char *const *names = NULL;
     size_t count = 0;
@@ -38,7 +37,8 @@ cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **ou
         if (!cbx_path_is_folder(c.path)) continue;
         st = cbx_dir_list(s->ctx, c.path, NULL, arena, &c.files, &c.n, err);
         for (size_t k = 0; !st && k < c.n; k++) has_rows = has_rows || cbx__store_is_rows(c.files[k]);
-        if (!st && has_rows && !cbx_list_push(&al, &cases, c)) return cbx_fail_nomem(err, "the rows of a store");
+        if (!st && has_rows && !cbx_list_push(CBX_IN_ARENA(arena), &cases, c))
+            return cbx_fail_nomem(err, "the rows of a store");
     }
     *out = cases.items;
     *n = cases.n;

@@ -169,9 +169,8 @@ typedef struct whole {
 static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     whole *w = user;
-    const cbx_allocator al = cbx_arena_allocator(&w->out->arena);
 
-    return cbx_list_push(&al, &w->series, *s) ? CBX_OK : cbx_fail_nomem(err, "the store");
+    return cbx_list_push(CBX_IN_ARENA(&w->out->arena), &w->series, *s) ? CBX_OK : cbx_fail_nomem(err, "the store");
 }
 
 cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)

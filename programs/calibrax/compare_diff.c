@@ -107,12 +107,12 @@ static kind kind_of(const diff *d, const cbx_finding *f)
 /* Objects are compared member by member, any other value as one. */
 static void compare_json(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
-    const cbx_allocator al = cbx_arena_allocator(d->run->arena);
     const char *key;
     cbx_json *value;
 
     if (cbx_json_typeof(old) != CBX_JSON_OBJECT || cbx_json_typeof(new) != CBX_JSON_OBJECT) {
-        if (!cbx_json_equal(old, new)) (void)cbx_list_push(&al, &d->facts, (fact){ path, old, new });
+        if (!cbx_json_equal(old, new))
+            (void)cbx_list_push(CBX_IN_ARENA(d->run->arena), &d->facts, (fact){ path, old, new });
         return;
     }
     for (size_t i = 0; cbx_json_member(old, i, &key, &value); i++)

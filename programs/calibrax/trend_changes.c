@@ -228,7 +228,6 @@ typedef CBX_LIST(double) pile;
 /* The samples of the series' point in the runs, or its values where there are none, of one unit. */
 static int pile_runs(const changes *c, const series *s, const inputs_list *l, pile *out)
 {
-    const cbx_allocator al = cbx_arena_allocator(c->run->arena);
     const cbx_point wanted = { s->s->point, s->s->scenario, s->s->tags, s->s->ntags, NULL, 0 };
 
     for (size_t i = 0; i < l->n; i++) {
@@ -241,7 +240,7 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
             const cbx_metric *m = cbx_point_metric(p, s->s->metric);
             size_t n = m && m->nsamples ? m->nsamples : 1;
             if (!m || !cbx_point_same(&wanted, p, NULL)) continue;
-            (void)cbx_list_reserve(&al, out, out->n + n);
+            (void)cbx_list_reserve(CBX_IN_ARENA(c->run->arena), out, out->n + n);
             memcpy(out->items + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *out->items);
             out->n += n;
         }

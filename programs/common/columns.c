@@ -34,9 +34,7 @@ columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *s
 
 void columns_put(columns *c, paint how, const char *text)
 {
-    const cbx_allocator al = cbx_arena_allocator(c->arena);
-
-    (void)cbx_list_push(&al, &c->cells, (cell){ text, how });
+    (void)cbx_list_push(CBX_IN_ARENA(c->arena), &c->cells, (cell){ text, how });
 }
 
 void columns_printf(columns *c, paint how, const char *fmt, ...)

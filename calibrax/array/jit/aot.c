@@ -94,7 +94,6 @@ static void meet(places *p, const cbx_allocator *al, cbx__vid v, uint32_t nest)
 
 static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
     cbx__region work = { .bytes = SIZE_MAX, .until = CBX__NO_INDEX };
     cbx__span **order;
     places p = { .a = a, .of = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.of) };
@@ -109,8 +108,8 @@ static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a
             a->places[g->out.items[i]] = (cbx__aot_place){ CBX__AOT_OUT, i };
     for (uint32_t n = 0; n < a->n; n++) {
         const cbx__nest *nest = &a->nests[n];
-        for (size_t s = 0; s < nest->kernel.streams.n; s++) meet(&p, &al, nest->sites[s].base, n);
-        for (size_t f = 0; f < nest->nfolds; f++) meet(&p, &al, nest->folds[f].result.base, n);
+        for (size_t s = 0; s < nest->kernel.streams.n; s++) meet(&p, CBX_IN_ARENA(arena), nest->sites[s].base, n);
+        for (size_t f = 0; f < nest->nfolds; f++) meet(&p, CBX_IN_ARENA(arena), nest->folds[f].result.base, n);
     }
     order = cbx_arena_calloc(arena, p.spans.n + 1, sizeof(cbx__span *));
     if (p.failed || !order) return cbx_fail_nomem(err, "the places of values");

@@ -281,7 +281,6 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
 {
     const cbx_case_ops *ops = &c->d->ops;
     cbx_arena *arena = &c->d->arena;
-    const cbx_allocator al = cbx_arena_allocator(arena);
     const char *colon = f->python ? strrchr(f->python, ':') : NULL, *file;
     cbx_text t;
 
@@ -290,7 +289,7 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     if (c->r.st) return NULL;
     file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
     if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
-    if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
+    if (!cbx_list_push(CBX_IN_ARENA(arena), &c->d->files, file)) cbx__read_made(&c->r, NULL);
     CBX_OWNED(cbx_json) *o = cbx_json_object(
         J_TEXT("file", file), J_TEXT("call", colon + 1), J_GIVEN("setup", f->setup),
         J_TEXTS("inputs", ops->input_names, ops->ninputs), J_TEXTS("outputs", ops->output_names, ops->noutputs));

@@ -71,12 +71,11 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
  * row with a ratio is compared with, else the one of the same case.  false: out of memory. */
 static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
 {
-    cbx_allocator al = cbx_arena_allocator(&v->arena);
     cbx_names groups, cases, machines, platforms,
         baselines, *const all[] = { &groups, &cases, &machines, &platforms, &baselines };
     const char **fallback = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *fallback); /* of each case */
 
-    for (size_t i = 0; i < CBX_LEN(all); i++) cbx_names_init(all[i], &al);
+    for (size_t i = 0; i < CBX_LEN(all); i++) cbx_names_init(all[i], CBX_IN_ARENA(&v->arena));
     for (size_t i = 0; fallback && i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         const char *name = cbx_arena_printf(&v->arena, "%s\x1f%s\x1f%s\x1f%s", word(r->case_name), word(r->platform),

@@ -178,10 +178,9 @@ cbx_status cbx__session_explain(const cbx__session *s, cbx_failure failure, int 
 static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
-    const cbx_allocator al = cbx_arena_allocator(s->arena);
 
     if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    if (!cbx_grow(&al, &g->launches, &g->capacity, g->count + 1, sizeof *g->launches))
+    if (!cbx_grow(CBX_IN_ARENA(s->arena), &g->launches, &g->capacity, g->count + 1, sizeof *g->launches))
         return cbx_fail_nomem(err, "a launch");
     cbx__launch *l = &g->launches[g->count];
     memset(l, 0, sizeof *l);

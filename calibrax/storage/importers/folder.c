@@ -21,7 +21,6 @@ typedef struct place {
 typedef struct walk {
     cbx_ctx *ctx;
     cbx_arena *arena;
-    cbx_allocator al; /* of the arena */
     CBX_LIST(const char *) files;
     CBX_LIST(place) seen;
 } walk;
@@ -41,7 +40,8 @@ static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err
     if (stat(folder, &facts) == 0) {
         for (size_t i = 0; i < w->seen.n; i++)
             if (w->seen.items[i].device == facts.st_dev && w->seen.items[i].number == facts.st_ino) return CBX_OK;
-        if (!cbx_list_push(&w->al, &w->seen, (place){ facts.st_dev, facts.st_ino })) return cbx_fail_nomem(err, folder);
+        if (!cbx_list_push(CBX_IN_ARENA(w->arena), &w->seen, (place){ facts.st_dev, facts.st_ino }))
+            return cbx_fail_nomem(err, folder);
     }
     st = cbx_dir_list(w->ctx, folder, NULL, w->arena, &names, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
@@ -50,7 +50,7 @@ static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err
             st = cbx_fail_nomem(err, folder);
         else if (cbx_path_is_folder(path))
             st = depth > 0 && names[i][0] != '.' ? add_files(w, path, depth - 1, err) : CBX_OK;
-        else if (!cbx_list_push(&w->al, &w->files, path))
+        else if (!cbx_list_push(CBX_IN_ARENA(w->arena), &w->files, path))
             st = cbx_fail_nomem(err, folder);
     }
     return st;
@@ -119,12 +119,12 @@ static cbx_status list_folder(walk *w, const char *folder, cbx_err *err)
 cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, const char *const **paths, size_t *count,
                             cbx_err *err)
 {
-    walk w = { .ctx = ctx, .arena = arena, .al = cbx_arena_allocator(arena) };
+    walk w = { .ctx = ctx, .arena = arena };
     cbx_status st = CBX_OK;
 
     if (cbx_path_is_folder(path))
         st = list_folder(&w, path, err);
-    else if (!cbx_list_push(&w.al, &w.files, path))
+    else if (!cbx_list_push(CBX_IN_ARENA(arena), &w.files, path))
         st = cbx_fail_nomem(err, path);
     if (!st && !w.files.n)
         st = cbx_fail(err, CBX_EFORMAT,
@@ -170,7 +170,7 @@ cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx
     CBX_OWNED(cbx_json) *root = cbx_json_new_object();
     cbx_json *list = cbx_json_set_array(root, CBX__CRITERION_KEY);
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
-    walk w = { .ctx = ctx, .arena = &arena, .al = cbx_arena_allocator(&arena) };
+    walk w = { .ctx = ctx, .arena = &arena };
     const char *own = cbx_path_join(&arena, path, "benchmark.json");
     cbx_status st;
 
