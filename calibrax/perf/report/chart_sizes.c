@@ -16,27 +16,23 @@
 /* The plot, and beside it, or below it on a narrow screen, the names of its lines. */
 enum { WIDTH = 568, NAMES_WIDTH = 184, HEIGHT = 380, LEFT = 66, RIGHT = 560, TOP = 14, BOTTOM = 336 };
 
+#define ROOF (-1) /* the series of the roofline, which is drawn before the others */
+
 typedef struct size_point {
     const cbx__report_item *item;
+    int series; /* of the item; ROOF: time is the smallest bound of its group */
     cbx__report_shape shape;
-    double time, bound; /* bound: the least of all rows of this shape; INFINITY: none */
+    double time;
 } size_point;
 
 typedef struct size_plot {
-    size_point *points;        /* by series, then shape */
-    const size_point **shapes; /* the first of each shape, by shape */
-    size_t n, nshapes;
-    const cbx__report_group *head; /* tells variety, platform, machine */
+    size_point *points; /* by series, then shape */
+    size_t n;
+    const cbx__report_group *head; /* has variety, platform, machine */
     const char *variety;
+    bool representative; /* a group of it is */
     cbx__axis x, y;
 } size_plot;
-
-static bool goes_with(const cbx__report_group *a, const char *variety_a, const cbx__report_group *b,
-                      const char *variety_b)
-{
-    return !strcmp(variety_a, variety_b) && cbx__report_same(a->head->platform, b->head->platform) &&
-           cbx__report_same(a->head->machine, b->head->machine) && a->case_index == b->case_index;
-}
 
 /* Shapes that are one another scaled are equal; the others have some order. */
 static int by_form(const cbx__report_shape *a, const cbx__report_shape *b)
@@ -49,26 +45,14 @@ static int by_form(const cbx__report_shape *a, const cbx__report_shape *b)
     return 0;
 }
 
-static int by_shape(const cbx__report_shape *a, const cbx__report_shape *b)
-{
-    int c = by_form(a, b);
-    return c ? c : (a->size > b->size) - (a->size < b->size);
-}
-
 static int by_series(const void *a, const void *b)
 {
     const size_point *x = a, *y = b;
-    int c = (x->item->series > y->item->series) - (x->item->series < y->item->series);
+    int c = (x->series > y->series) - (x->series < y->series);
 
-    if (!c) c = by_shape(&x->shape, &y->shape);
+    if (!c) c = by_form(&x->shape, &y->shape);
+    if (!c) c = (x->shape.size > y->shape.size) - (x->shape.size < y->shape.size);
     return c ? c : (x->item > y->item) - (x->item < y->item);
-}
-
-static int by_shape_alone(const void *a, const void *b)
-{
-    const size_point *x = *(const size_point *const *)a, *y = *(const size_point *const *)b;
-    int c = by_shape(&x->shape, &y->shape);
-    return c ? c : (x > y) - (x < y);
 }
 
 /* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has
@@ -76,40 +60,32 @@ static int by_shape_alone(const void *a, const void *b)
 static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
 {
     double min_x = INFINITY, max_x = 0, min_y = INFINITY, max_y = 0;
-    p->n = 0;
-    p->head = &v->groups[from];
-    p->variety = shapes[from].variety;
+    *p = (size_plot){ .points = p->points, .head = &v->groups[from], .variety = shapes[from].variety };
     for (size_t g = 0; g < v->ngroups; g++) {
-        if (!goes_with(&v->groups[g], shapes[g].variety, p->head, p->variety) || !(shapes[g].size > 0)) continue;
+        const cbx__report_group *group = &v->groups[g];
+        if (group->case_index != p->head->case_index || strcmp(shapes[g].variety, p->variety) != 0 ||
+            !cbx__report_same(group->head->platform, p->head->head->platform) ||
+            !cbx__report_same(group->head->machine, p->head->head->machine) || !(shapes[g].size > 0))
+            continue;
         if (g < from) return false;
-        for (const cbx__report_item *it = v->groups[g].items; it < v->groups[g].items + v->groups[g].count; it++) {
-            double t = cbx__report_median(it->row);
-            if (it->class == CBX__REPORT_GOOD && it->quoted && isfinite(t) && t > 0)
-                p->points[p->n++] = (size_point){ it, shapes[g], t, INFINITY };
+        p->representative |= group->representative;
+        size_point roof = { NULL, ROOF, shapes[g], INFINITY };
+        for (const cbx__report_item *it = group->items; it < group->items + group->count; it++) {
+            double t = cbx__report_median(it->row), bound = it->row->bound_s;
+            if (it->class != CBX__REPORT_GOOD || !it->quoted || !isfinite(t) || !(t > 0)) continue;
+            p->points[p->n++] = (size_point){ it, it->series, shapes[g], t };
+            if (bound > 0 && bound < roof.time) roof = (size_point){ it, ROOF, shapes[g], bound };
         }
+        if (roof.item) p->points[p->n++] = roof;
     }
     for (const size_point *a = p->points; a < p->points + p->n; a++) {
-        double bound = a->item->row->bound_s, t = a->time;
         min_x = fmin(min_x, a->shape.size);
         max_x = fmax(max_x, a->shape.size);
-        min_y = fmin(min_y, bound > 0 ? fmin(bound, t) : t);
-        max_y = fmax(max_y, t);
+        min_y = fmin(min_y, a->time);
+        max_y = fmax(max_y, a->time);
     }
     if (!p->n || min_x == max_x) return false;
-    /* Points in the order in which they are drawn, and the bounds of their shapes. */
     qsort(p->points, p->n, sizeof *p->points, by_series);
-    for (size_t i = 0; i < p->n; i++) p->shapes[i] = &p->points[i];
-    qsort(p->shapes, p->n, sizeof *p->shapes, by_shape_alone);
-    p->nshapes = 0;
-    for (size_t i = 0, next; i < p->n; i = next) {
-        double bound = INFINITY;
-        for (next = i; next < p->n && !by_shape(&p->shapes[i]->shape, &p->shapes[next]->shape); next++) {
-            double b = p->shapes[next]->item->row->bound_s;
-            if (b > 0) bound = fmin(bound, b);
-        }
-        for (size_t k = i; k < next; k++) p->points[p->shapes[k] - p->points].bound = bound;
-        p->shapes[p->nshapes++] = p->shapes[i];
-    }
     cbx__axis_fit(&p->x, CBX_PLOT_LOG, min_x, max_x);
     cbx__axis_unit(&p->x, NULL);
     cbx__axis_lay(&p->x, LEFT, RIGHT, 48);
@@ -155,80 +131,92 @@ static void put_size_axes(cbx_text *out, const size_plot *p)
 #define MANY     64   /* points of a series from which on what would fall on one another is drawn once */
 #define MARK_GAP 24.0 /* pixels between marks of a series that has so many: the others are dots */
 
-/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one skips steps of less than
- * a pixel. */
-typedef struct pen {
-    cbx_text *out;
-    const char *open; /* written before the first stroke; NULL: it is */
-    bool coarse;
-    double x, y, drawn_x, drawn_y; /* where it is, and how far the line has come */
-} pen;
-
-static void stroke(pen *p, double from_x, double from_y, double x, double y)
-{
-    bool goes_on = !p->open && p->x == from_x && p->y == from_y;
-
-    if (p->open) cbx_text_puts(p->out, p->open);
-    if (!goes_on) cbx_text_printf(p->out, "M%.1f %.1f", from_x, from_y);
-    p->open = NULL;
-    p->x = x;
-    p->y = y;
-    if (goes_on && p->coarse && fabs(x - p->drawn_x) < 1 && fabs(y - p->drawn_y) < 1) return;
-    cbx_text_printf(p->out, " %.1f %.1f", x, y);
-    p->drawn_x = x;
-    p->drawn_y = y;
-}
-
-static void end_line(const pen *p)
-{
-    if (!p->open) cbx_text_puts(p->out, "\"/>");
-}
-
 static double x_of(const size_plot *p, const size_point *a) { return cbx__axis_place(&p->x, a->shape.size); }
 
 static double y_of(const size_plot *p, const size_point *a) { return cbx__axis_place(&p->y, a->time); }
 
-/* Whether point i of a series gets its mark: of many, those that are not too close to the last one
- * that did, and the ends of a line. */
-static bool is_marked(const size_plot *p, size_t first, size_t n, size_t i, double *last_x)
+/* Whether point i of a series begins or ends a line. */
+static bool is_end(const size_point *a, size_t n, size_t i)
 {
-    double x = x_of(p, &p->points[i]);
-    bool ends = i == first || i + 1 == first + n || by_form(&p->points[i - 1].shape, &p->points[i].shape) ||
-                by_form(&p->points[i + 1].shape, &p->points[i].shape);
+    return !i || i + 1 == n || by_form(&a[i - 1].shape, &a[i].shape) || by_form(&a[i].shape, &a[i + 1].shape);
+}
 
-    if (n >= MANY && !ends && fabs(x - *last_x) < MARK_GAP) return false;
+/* Whether it gets its mark: of many, those that are not too close to the last one that did, and the
+ * ends of a line. */
+static bool is_marked(const size_plot *p, const size_point *a, size_t n, size_t i, double *last_x)
+{
+    double x = x_of(p, &a[i]);
+
+    if (n >= MANY && !is_end(a, n, i) && fabs(x - *last_x) < MARK_GAP) return false;
     *last_x = x;
     return true;
 }
 
-/* Marks; of many the ones between are dots, each once a pixel. */
-static void put_series_marks(cbx_text *out, const size_plot *p, size_t first, size_t n)
+/* A line through the points of each form: "1 2 3 4M5 6 ..."; of many without steps of less than a
+ * pixel. */
+static void put_lines(cbx_text *out, const size_plot *p, const size_point *a, size_t n)
+{
+    double drawn_x = NAN, drawn_y = NAN;
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = x_of(p, &a[i]), y = y_of(p, &a[i]);
+        if (n >= MANY && !is_end(a, n, i) && fabs(x - drawn_x) < 1 && fabs(y - drawn_y) < 1) continue;
+        cbx_text_printf(out, "%c%.1f %.1f", !i || by_form(&a[i - 1].shape, &a[i].shape) ? 'M' : ' ', x, y);
+        drawn_x = x;
+        drawn_y = y;
+    }
+}
+
+static void put_roof(cbx_text *out, const size_plot *p, const size_point *a, size_t n)
+{
+    double last_x = -MARK_GAP;
+
+    cbx_text_puts(out, "<path class=roof d=\"");
+    put_lines(out, p, a, n);
+    for (size_t i = 0; i < n; i++)
+        if (is_marked(p, a, n, i, &last_x)) cbx_text_printf(out, "M%.1f %.1fh10", x_of(p, &a[i]) - 5, y_of(p, &a[i]));
+    cbx_text_puts(out, "\"/>\n");
+}
+
+static void put_series(cbx_text *out, const size_plot *p, const size_point *a, size_t n)
 {
     double last_x = -MARK_GAP, dot_x = NAN, dot_y = NAN;
-    const char *open = "<path class=d d=\"";
 
-    for (size_t i = first; i < first + n; i++) {
-        double x = round(x_of(p, &p->points[i])), y = round(y_of(p, &p->points[i]));
-        if (is_marked(p, first, n, i, &last_x) || (x == dot_x && y == dot_y)) continue;
-        cbx_text_puts(out, open);
-        open = "";
+    cbx_text_puts(out, "<g");
+    cbx__series_put_class(out, "", a->series);
+    cbx_text_printf(out, " data-s=%d><path class=l d=\"", a->series);
+    put_lines(out, p, a, n);
+    /* Whiskers that would be hidden by the mark are left out. */
+    cbx_text_puts(out, "\"/><path class=w d=\"");
+    for (size_t i = 0; i < n; i++) {
+        const cbx_row_interval *t = &a[i].item->row->steady;
+        double from = cbx__axis_place(&p->y, t->lower), to = cbx__axis_place(&p->y, t->upper);
+        if (cbx__report_has_interval(t) && t->lower > 0 && from - to > 9)
+            cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &a[i]), from, to);
+    }
+    /* Marks; of many the ones between are dots, each once a pixel. */
+    if (n >= MANY) cbx_text_puts(out, "\"/><path class=d d=\"");
+    for (size_t i = 0; i < n; i++) {
+        const double x = round(x_of(p, &a[i])), y = round(y_of(p, &a[i]));
+        if (is_marked(p, a, n, i, &last_x) || (x == dot_x && y == dot_y)) continue;
         dot_x = x;
         dot_y = y;
         cbx_text_printf(out, "M%.0f %.0fh0", x, y);
     }
-    if (!*open) cbx_text_puts(out, "\"/>");
+    cbx_text_puts(out, "\"/>");
     last_x = -MARK_GAP;
-    for (size_t i = first; i < first + n; i++)
-        if (is_marked(p, first, n, i, &last_x))
-            cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__series_mark(p->points[first].item->series),
-                            x_of(p, &p->points[i]), y_of(p, &p->points[i]));
+    for (size_t i = 0; i < n; i++)
+        if (is_marked(p, a, n, i, &last_x))
+            cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__series_mark(a->series), x_of(p, &a[i]),
+                            y_of(p, &a[i]));
+    cbx_text_puts(out, "</g>\n");
 }
 
 /* Names at the right edge, at the height of their rightmost point, moved apart where they would
  * touch. */
 typedef struct edge_label {
-    const cbx__report_item *item; /* NULL: the roofline */
-    double y, x_of_point;
+    const size_point *point;
+    double y;
 } edge_label;
 
 CBX_BY(by_height, edge_label, y)
@@ -238,34 +226,31 @@ CBX_BY(by_height, edge_label, y)
 
 static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
 {
-    edge_label labels[MAX_LABELS], roof = { NULL, NAN, -1 };
+    edge_label labels[MAX_LABELS];
     size_t n = 0;
-    for (const size_point *a = p->points; a < p->points + p->n; a++) {
-        size_t k = 0;
-        while (k < n && labels[k].item->series != a->item->series) k++;
-        if (isfinite(a->bound) && a->shape.size > roof.x_of_point)
-            roof = (edge_label){ NULL, cbx__axis_place(&p->y, a->bound), a->shape.size };
-        if (k == MAX_LABELS - 1 || (k < n && labels[k].x_of_point >= a->shape.size)) continue;
-        labels[k] = (edge_label){ a->item, cbx__axis_place(&p->y, a->time), a->shape.size };
-        if (k == n) n++;
+    for (size_t i = 0, next; i < p->n && n < MAX_LABELS; i = next) {
+        const size_point *last = &p->points[i];
+        for (next = i + 1; next < p->n && p->points[next].series == last->series; next++)
+            if (p->points[next].shape.size > last->shape.size) last = &p->points[next];
+        labels[n++] = (edge_label){ last, y_of(p, last) };
     }
-    if (roof.x_of_point >= 0) labels[n++] = roof;
     qsort(labels, n, sizeof *labels, by_height);
     for (size_t i = 1; i < n; i++) labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_GAP);
     double excess = n ? labels[n - 1].y - BOTTOM : 0;
     if (excess > 0) labels[n - 1].y -= excess;
     for (size_t i = n; excess > 0 && i-- > 1;) labels[i - 1].y = fmin(labels[i - 1].y, labels[i].y - LABEL_GAP);
     for (size_t i = 0; i < n; i++) {
-        if (!labels[i].item) {
+        const int series = labels[i].point->series;
+        if (series == ROOF) {
             cbx_text_printf(out, "<path class=roof d=\"M0 %.0fh12\"/><text x=17 y=%.0f>roofline</text>", labels[i].y,
                             labels[i].y + 4);
             continue;
         }
         cbx_text_puts(out, "<g");
-        cbx__series_put_class(out, "k", labels[i].item->series);
-        cbx_text_printf(out, " data-s=%d><use href=#m%d x=6 y=%.0f /><text x=17 y=%.0f>", labels[i].item->series,
-                        cbx__series_mark(labels[i].item->series), labels[i].y, labels[i].y + 4);
-        cbx__charts_put_text(out, arena, cbx__report_name(arena, labels[i].item), 24);
+        cbx__series_put_class(out, "k", series);
+        cbx_text_printf(out, " data-s=%d><use href=#m%d x=6 y=%.0f /><text x=17 y=%.0f>", series,
+                        cbx__series_mark(series), labels[i].y, labels[i].y + 4);
+        cbx__charts_put_text(out, arena, cbx__report_name(arena, labels[i].point->item), 24);
         cbx_text_puts(out, "</text></g>");
     }
     cbx_text_putc(out, '\n');
@@ -275,10 +260,8 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
 {
     const char *label = p->variety[0] ? p->variety : v->cases[p->head->case_index];
     const char *name = cbx__report_apart(arena, v, p->head, label);
-    bool representative = false;
-    for (size_t i = 0; i < p->n; i++) representative = representative || p->points[i].item->row->representative;
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>Time against work: <span>", number,
-                    representative ? " data-first" : "");
+                    p->representative ? " data-first" : "");
     cbx__charts_put_text(out, arena, name, 60);
     cbx_text_printf(out,
                     "</span></figcaption><div class=panels><svg width=%d height=%d viewBox=\"0 0 %d %d\" "
@@ -287,57 +270,10 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx__charts_put_text(out, arena, name, 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
-    /* The bound of each shape as a dash, and lines between those of one form. */
-    pen roof = { .out = out, .open = "<path class=roof d=\"", .coarse = p->nshapes >= MANY };
-    double dash_x = -2 * MARK_GAP;
-
-    for (size_t i = 0; i + 1 < p->nshapes; i++) {
-        const size_point *a = p->shapes[i], *b = p->shapes[i + 1];
-        if (isfinite(a->bound) && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
-            stroke(&roof, x_of(p, a), cbx__axis_place(&p->y, a->bound), x_of(p, b), cbx__axis_place(&p->y, b->bound));
-    }
-    for (size_t i = 0; i < p->nshapes; i++) {
-        const size_point *a = p->shapes[i];
-        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
-        if (!isfinite(a->bound) || (p->nshapes >= MANY && fabs(x - dash_x) < MARK_GAP)) continue;
-        dash_x = x;
-        if (roof.open) cbx_text_puts(out, roof.open);
-        roof.open = NULL;
-        cbx_text_printf(out, "M%.1f %.1fh10", x - 5, y);
-    }
-    end_line(&roof);
-    cbx_text_putc(out, '\n');
     for (size_t i = 0, n; i < p->n; i += n) {
-        int series = p->points[i].item->series;
-        for (n = 1; i + n < p->n && p->points[i + n].item->series == series;) n++;
-        cbx_text_puts(out, "<g");
-        cbx__series_put_class(out, "", series);
-        cbx_text_printf(out, " data-s=%d>", series);
-        /* From each point to the next larger one of its form. */
-        pen line = { .out = out, .open = "<path class=l d=\"", .coarse = n >= MANY };
-
-        for (size_t k = i; k < i + n; k++) {
-            const size_point *a = &p->points[k], *b = a;
-            while (b < p->points + i + n && !by_shape(&a->shape, &b->shape)) b++;
-            if (b == p->points + i + n || by_form(&a->shape, &b->shape)) continue;
-            stroke(&line, x_of(p, a), y_of(p, a), x_of(p, b), y_of(p, b));
-        }
-        end_line(&line);
-        /* Whiskers that would be hidden by the mark are left out. */
-        const char *open = "<path class=w d=\"";
-        for (size_t k = i; k < i + n; k++) {
-            const cbx_row_interval *t = &p->points[k].item->row->steady;
-            if (!cbx__report_has_interval(t) || !(t->lower > 0) ||
-                cbx__axis_place(&p->y, t->lower) - cbx__axis_place(&p->y, t->upper) <= 9)
-                continue;
-            cbx_text_puts(out, open);
-            open = "";
-            cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[k]), cbx__axis_place(&p->y, t->lower),
-                            cbx__axis_place(&p->y, t->upper));
-        }
-        if (!*open) cbx_text_puts(out, "\"/>");
-        put_series_marks(out, p, i, n);
-        cbx_text_puts(out, "</g>\n");
+        const size_point *a = &p->points[i];
+        for (n = 1; i + n < p->n && a[n].series == a->series;) n++;
+        (a->series == ROOF ? put_roof : put_series)(out, p, a, n);
     }
     cbx_text_printf(out, "</svg><svg width=%d height=%d role=img aria-label=\"names of the lines\">", NAMES_WIDTH,
                     HEIGHT);
@@ -348,18 +284,13 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
 size_t cbx__chart_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t max, cbx_arena *arena)
 {
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
-    size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points),
-                    .shapes = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.shapes) };
+    size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + v->ngroups + 1, sizeof *p.points) };
     size_t n = 0;
-    if (!shapes || !p.points || !p.shapes) return 0;
+    if (!shapes || !p.points) return 0;
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++) {
         if (v->groups[g].case_index != case_index || !(shapes[g].size > 0) || !gather(&p, v, shapes, g)) continue;
-        bool wanted = n < max; /* or some group of the plot is representative */
-        for (size_t k = g; k < v->ngroups && !wanted; k++)
-            wanted = v->groups[k].representative &&
-                     goes_with(&v->groups[k], shapes[k].variety, &v->groups[g], shapes[g].variety);
-        if (wanted) put_size_plot(out, v, &p, n++, arena);
+        if (n < max || p.representative) put_size_plot(out, v, &p, n++, arena);
     }
     return n;
 }
