@@ -129,13 +129,12 @@ static void add_tick(cbx__axis *a, double v)
 /* Smallest of 1, 2, 5, 10 times a power of ten that is not below v. */
 static double nice_step(double v)
 {
+    static const double steps[] = { 1, 2, 5, 10 };
     double decade = pow(10, floor(log10(v)));
+    size_t i = 0;
 
-    for (int i = 0; i < 2; i++) {
-        static const double steps[] = { 1, 2, 5 };
-        if (steps[i] * decade >= v * (1 - 1e-9)) return steps[i] * decade;
-    }
-    return 5 * decade >= v * (1 - 1e-9) ? 5 * decade : 10 * decade;
+    while (i < 3 && steps[i] * decade < v * (1 - 1e-9)) i++;
+    return steps[i] * decade;
 }
 
 static void linear_ticks(cbx__axis *a, double low, double high, double gap)

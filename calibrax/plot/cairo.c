@@ -146,17 +146,6 @@ static int write_bytes(void *closure, const unsigned char *data, unsigned length
     return out->status ? WRITE_FAILED : 0;
 }
 
-static cairo_surface *make_surface(const pen *p, const cbx__scene *s, cbx_plot_format format, double scale,
-                                   cbx_text *out)
-{
-    if (format == CBX_PLOT_PNG)
-        return p->c.image_surface_create(ARGB32, (int)lround(s->width * scale), (int)lround(s->height * scale));
-    cairo_surface *surface = p->c.pdf_surface_create_for_stream(write_bytes, out, s->width * 0.75, s->height * 0.75);
-    p->c.pdf_surface_set_metadata(surface, METADATA_CREATE_DATE, "1980-01-01T00:00:00Z");
-    if (s->title) p->c.pdf_surface_set_metadata(surface, METADATA_TITLE, s->title);
-    return surface;
-}
-
 cbx_status cbx__scene_write_cairo(cbx_ctx *ctx, const cbx__scene *s, cbx_plot_format format, double scale,
                                   cbx_text *out, cbx_err *err)
 {
@@ -166,9 +155,16 @@ cbx_status cbx__scene_write_cairo(cbx_ctx *ctx, const cbx__scene *s, cbx_plot_fo
     cbx_status st = open_cairo(ctx, &p.c, &lib, err);
 
     if (st) return st;
-    cairo_surface *surface = make_surface(&p, s, format, scale, out);
+    cairo_surface *surface;
+    if (format == CBX_PLOT_PNG) {
+        surface = p.c.image_surface_create(ARGB32, (int)lround(s->width * scale), (int)lround(s->height * scale));
+    } else {
+        scale = 0.75; /* points of 1/72 inch */
+        surface = p.c.pdf_surface_create_for_stream(write_bytes, out, s->width * scale, s->height * scale);
+        p.c.pdf_surface_set_metadata(surface, METADATA_CREATE_DATE, "1980-01-01T00:00:00Z");
+        if (s->title) p.c.pdf_surface_set_metadata(surface, METADATA_TITLE, s->title);
+    }
     p.cr = p.c.create(surface);
-    if (format == CBX_PLOT_PDF) scale = 0.75; /* points of 1/72 inch */
     p.c.scale(p.cr, scale, scale);
     set_colour(&p, s->paper, 1);
     p.c.paint(p.cr);

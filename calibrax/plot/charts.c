@@ -19,42 +19,18 @@ static cbx_status add_guide(cbx_plot *p, double x0, double y0, double x1, double
 
 /* --- roofline --- */
 
-typedef struct span {
-    double low, high;
-} span;
-
-static const cbx_plot_roof *highest(const cbx_plot_roof *roofs, size_t n)
+/* @param max  written: the highest limit */
+static cbx_status check_roofs(const cbx_plot_roof *roofs, size_t n, const char *what, double *max, cbx_err *err)
 {
-    const cbx_plot_roof *best = &roofs[0];
-
-    for (size_t i = 1; i < n; i++)
-        if (roofs[i].limit > best->limit) best = &roofs[i];
-    return best;
-}
-
-static cbx_status check_roofs(const cbx_plot_roof *roofs, size_t n, const char *what, cbx_err *err)
-{
+    *max = 0;
     if (!n) return cbx_fail(err, CBX_EINVAL, "a roofline without a %s", what);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (!(roofs[i].limit > 0) || !isfinite(roofs[i].limit) || !roofs[i].name)
             return cbx_fail(err, CBX_EDOM, "roof '%s' has the limit %g: it must be above 0",
                             roofs[i].name ? roofs[i].name : "?", roofs[i].limit);
+        *max = fmax(*max, roofs[i].limit);
+    }
     return CBX_OK;
-}
-
-static span intensities(double peak, const cbx_plot_roof *bandwidths, size_t n, const cbx_plot_kernel *k, size_t nk)
-{
-    span s = { INFINITY, 0 };
-
-    for (size_t i = 0; i < n; i++) {
-        s.low = fmin(s.low, peak / bandwidths[i].limit);
-        s.high = fmax(s.high, peak / bandwidths[i].limit);
-    }
-    for (size_t i = 0; i < nk; i++) {
-        s.low = fmin(s.low, k[i].intensity);
-        s.high = fmax(s.high, k[i].intensity);
-    }
-    return (span){ s.low / 4, s.high * 4 };
 }
 
 /* Neighbours of one name: a series. */
@@ -84,24 +60,26 @@ static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, c
 cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npeaks, const cbx_plot_roof *bandwidths,
                              size_t nbandwidths, const cbx_plot_kernel *kernels, size_t nkernels, cbx_err *err)
 {
-    double peak, fastest;
+    double peak, fastest, low = INFINITY, high = 0; /* low, high: ends of the roofs [flop/byte] */
 
     if (p->opts.x != CBX_PLOT_LOG || p->opts.y != CBX_PLOT_LOG)
         return cbx_fail(err, CBX_EINVAL, "a roofline needs a plot with two logarithmic axes");
-    cbx_status st = check_roofs(peaks, npeaks, "peak", err);
-    if (!st) st = check_roofs(bandwidths, nbandwidths, "bandwidth", err);
+    cbx_status st = check_roofs(peaks, npeaks, "peak", &peak, err);
+    if (!st) st = check_roofs(bandwidths, nbandwidths, "bandwidth", &fastest, err);
     if (st) return st;
-    peak = highest(peaks, npeaks)->limit;
-    fastest = highest(bandwidths, nbandwidths)->limit;
-    span s = intensities(peak, bandwidths, nbandwidths, kernels, nkernels);
+    for (size_t i = 0; i < nbandwidths + nkernels; i++) {
+        const double at = i < nbandwidths ? peak / bandwidths[i].limit : kernels[i - nbandwidths].intensity;
+        low = fmin(low, at / 4);
+        high = fmax(high, at * 4);
+    }
     for (size_t i = 0; !st && i < nbandwidths; i++) {
         const cbx_plot_roof *b = &bandwidths[i];
-        st = add_guide(p, s.low, s.low * b->limit, peak / b->limit, peak, err);
-        if (!st) st = cbx_plot_note(p, s.low * 1.6, s.low * b->limit, b->name, err); /* below the line */
+        st = add_guide(p, low, low * b->limit, peak / b->limit, peak, err);
+        if (!st) st = cbx_plot_note(p, low * 1.6, low * b->limit, b->name, err); /* below the line */
     }
     for (size_t i = 0; !st && i < npeaks; i++) {
-        st = add_guide(p, peaks[i].limit / fastest, peaks[i].limit, s.high, peaks[i].limit, err);
-        if (!st) st = cbx_plot_note(p, s.high, peaks[i].limit, peaks[i].name, err);
+        st = add_guide(p, peaks[i].limit / fastest, peaks[i].limit, high, peaks[i].limit, err);
+        if (!st) st = cbx_plot_note(p, high, peaks[i].limit, peaks[i].name, err);
     }
     return st ? st : add_kernels(p, kernels, nkernels, err);
 }

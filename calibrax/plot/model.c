@@ -143,15 +143,12 @@ static cbx_status check_series(const cbx_plot *p, const cbx_plot_series *s, cbx_
 
 static cbx_plot_series copy_series(cbx_plot *p, const cbx_plot_series *s)
 {
-    return (cbx_plot_series){ words(p, s->label, LABEL_LONGEST),
-                              copy_doubles(p, s->x, s->n),
-                              copy_doubles(p, s->y, s->n),
-                              copy_doubles(p, s->lower, s->n),
-                              copy_doubles(p, s->upper, s->n),
-                              s->n,
-                              s->how,
-                              copy_doubles(p, s->x_lower, s->n),
-                              copy_doubles(p, s->x_upper, s->n) };
+    cbx_plot_series copy = *s;
+    const double **const columns[] = { &copy.x, &copy.y, &copy.lower, &copy.upper, &copy.x_lower, &copy.x_upper };
+
+    copy.label = words(p, s->label, LABEL_LONGEST);
+    for (size_t i = 0; i < CBX_LEN(columns); i++) *columns[i] = copy_doubles(p, *columns[i], s->n);
+    return copy;
 }
 
 cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)

@@ -35,40 +35,29 @@ cbx__paint cbx__series_line(const cbx__theme *t, size_t series, double width)
                          (unsigned)(series / CBX_LEN(t->series) % 4) };
 }
 
-/* Outlines about (0, 0). */
+/* Outlines about (0, 0): n corners, x and y of each in turn. */
 static const struct {
     size_t n;
-    cbx__xy at[12];
+    double at[24];
 } forms[CBX__MARKER_FORMS] = {
-    { 0, { { 0, 0 } } }, /* a disc */
-    { 4, { { -3.2, -3.2 }, { 3.2, -3.2 }, { 3.2, 3.2 }, { -3.2, 3.2 } } },
-    { 4, { { 0, -4.8 }, { 4.8, 0 }, { 0, 4.8 }, { -4.8, 0 } } },
-    { 3, { { 0, -4.4 }, { 4.2, 3.2 }, { -4.2, 3.2 } } },
-    { 3, { { 0, 4.4 }, { 4.2, -3.2 }, { -4.2, -3.2 } } },
-    { 12,
-      { { -1.5, -4.5 },
-        { 1.5, -4.5 },
-        { 1.5, -1.5 },
-        { 4.5, -1.5 },
-        { 4.5, 1.5 },
-        { 1.5, 1.5 },
-        { 1.5, 4.5 },
-        { -1.5, 4.5 },
-        { -1.5, 1.5 },
-        { -4.5, 1.5 },
-        { -4.5, -1.5 },
-        { -1.5, -1.5 } } },
-    { 4, { { -4.8, -2 }, { 4.8, -2 }, { 4.8, 2 }, { -4.8, 2 } } },
-    { 4, { { -2, -4.8 }, { 2, -4.8 }, { 2, 4.8 }, { -2, 4.8 } } },
+    { 0, { 0 } }, /* a disc */
+    { 4, { -3.2, -3.2, 3.2, -3.2, 3.2, 3.2, -3.2, 3.2 } },
+    { 4, { 0, -4.8, 4.8, 0, 0, 4.8, -4.8, 0 } },
+    { 3, { 0, -4.4, 4.2, 3.2, -4.2, 3.2 } },
+    { 3, { 0, 4.4, 4.2, -3.2, -4.2, -3.2 } },
+    { 12, { -1.5, -4.5, 1.5,  -4.5, 1.5,  -1.5, 4.5,  -1.5, 4.5,  1.5,  1.5,  1.5,
+            1.5,  4.5,  -1.5, 4.5,  -1.5, 1.5,  -4.5, 1.5,  -4.5, -1.5, -1.5, -1.5 } },
+    { 4, { -4.8, -2, 4.8, -2, 4.8, 2, -4.8, 2 } },
+    { 4, { -2, -4.8, 2, -4.8, 2, 4.8, -2, 4.8 } },
 };
 
 void cbx__draw_marker(cbx__sheet *sh, const cbx__mark *m, double x, double y, const char *tip)
 {
     cbx__paint paint = { cbx__series_colour(sh->theme, m->series), sh->theme->paper, 0.8, 1, 0 };
-    cbx__xy path[CBX_LEN(forms[0].at)];
+    cbx__xy path[CBX_LEN(forms[0].at) / 2];
 
     for (size_t i = 0; i < forms[m->form].n; i++)
-        path[i] = (cbx__xy){ forms[m->form].at[i].x + x, forms[m->form].at[i].y + y };
+        path[i] = (cbx__xy){ forms[m->form].at[2 * i] + x, forms[m->form].at[2 * i + 1] + y };
     cbx__item *it = forms[m->form].n ? cbx__scene_path(sh->scene, "marker", paint, path, forms[m->form].n, true)
                                      : cbx__scene_disc(sh->scene, "marker", paint, x, y, 3.8);
     it->words = tip;
@@ -78,7 +67,7 @@ void cbx__marker_put_path(cbx_text *out, size_t form)
 {
     if (!forms[form].n) cbx_text_puts(out, "M-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0-7.6 0");
     for (size_t i = 0; i < forms[form].n; i++)
-        cbx_text_printf(out, "%s%g %g", i ? "L" : "M", forms[form].at[i].x, forms[form].at[i].y);
+        cbx_text_printf(out, "%s%g %g", i ? "L" : "M", forms[form].at[2 * i], forms[form].at[2 * i + 1]);
     cbx_text_putc(out, 'Z');
 }
 
