@@ -21,6 +21,9 @@ typedef struct cbx__arena_array {
 #define CBX_ARRAY(pointer, n) ((cbx__arena_array){ &(pointer), n, sizeof *(pointer) })
 bool cbx__arena_fill(cbx_arena *arena, const cbx__arena_array *arrays, size_t n);
 
+/** A text in an arena, with which it ends: it needs no clear. */
+static inline cbx_text cbx__arena_text(cbx_arena *arena) { return (cbx_text){ .al = cbx_arena_allocator(arena) }; }
+
 /** Texts up to a NULL: the first as it is, the second by `put`, which escapes, and so on in turn. A
  * NULL in the place of a text ends the call.
  *     cbx__put_mixed(t, cbx_text_put_html, "<b>", words, "</b>", NULL); */

@@ -15,6 +15,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/base/together.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
 #include "calibrax/statistics/estimate.h"
@@ -76,9 +77,8 @@ static const char *unique(document *d, const char *name)
 /* "scenario/name[key=value,...]:suffix", unique; a suffix NULL is left out. */
 static const char *label_of(document *d, const cbx_point *p, const char *suffix)
 {
-    cbx_text out;
+    cbx_text out = cbx__arena_text(d->job->arena);
 
-    cbx_text_init(&out, CBX_IN_ARENA(d->job->arena));
     cbx_text_printf(&out, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
     for (size_t i = 0; i < p->ntags; i++)
         cbx_text_printf(&out, "%c%s=%s", i ? ',' : '[', p->tags[i].key, p->tags[i].value);
@@ -201,9 +201,8 @@ static void google_head(document *d)
 static const char *google_name(document *d, const cbx_point *p)
 {
     const char *args = cbx_point_tag(p, "args");
-    cbx_text out;
+    cbx_text out = cbx__arena_text(d->job->arena);
 
-    cbx_text_init(&out, CBX_IN_ARENA(d->job->arena));
     if (!d->scenario && *p->scenario) cbx_text_printf(&out, "%s/", p->scenario);
     cbx_text_puts(&out, p->name);
     if (args) cbx_text_printf(&out, "/%s", args);
@@ -281,10 +280,9 @@ static void google_point(document *d, const cbx_point *p)
 static const char *command_of(document *d, const cbx_point *p)
 {
     const char *command = cbx_point_tag(p, "command");
-    cbx_text out;
+    cbx_text out = cbx__arena_text(d->job->arena);
 
     if (!command) return label_of(d, p, NULL);
-    cbx_text_init(&out, CBX_IN_ARENA(d->job->arena));
     while (*command) {
         size_t n = 0;
         for (size_t i = 0; !n && i < p->ntags; i++) {

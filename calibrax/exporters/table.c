@@ -108,11 +108,10 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
     const char *by = job->opts.group_by;
     bool tagged = false, good = true;
     cbx_names kept; /* in the job's arena, as the facts are */
-    cbx_text facts;
+    cbx_text facts = cbx__arena_text(job->arena);
 
     CBX_SCOPED(cbx_names, all, cbx_ctx_allocator(job->ctx));
     cbx_names_init(&kept, CBX_IN_ARENA(job->arena));
-    cbx_text_init(&facts, CBX_IN_ARENA(job->arena));
     for (size_t i = 0; i < t->nrows; i++) tagged |= label_value(cbx_run_point(t->run, i), by) != NULL;
     const char *const first[] = { tagged ? by : "point", "point", "scenario" };
     for (size_t i = 0; i < CBX_LEN(first); i++) good = good && cbx_names_add(&all, first[i]) != CBX_NO_NAME;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/text.h"
+#include "calibrax/base/together.h"
 #include "calibrax/base/utf8.h"
 
 static int hex(char c)
@@ -125,8 +125,7 @@ void cbx__request_add(cbx__request *r, const char *key, const char *value)
 bool cbx__request_add_tags(cbx__request *r, cbx_arena *arena, const cbx_tag *tags, size_t n)
 {
     for (size_t i = 0; i < n && !r->full; i++) {
-        cbx_text text;
-        cbx_text_init(&text, CBX_IN_ARENA(arena));
+        cbx_text text = cbx__arena_text(arena);
         for (const char *s = tags[i].key; *s; s++)
             if (*s == '=' || *s == '%')
                 cbx_text_printf(&text, "%%%02X", (unsigned)*s);
@@ -164,9 +163,8 @@ static void escape(cbx_text *out, const char *s)
 
 const char *cbx__request_target(const cbx__request *r, cbx_arena *arena)
 {
-    cbx_text out;
+    cbx_text out = cbx__arena_text(arena);
 
-    cbx_text_init(&out, CBX_IN_ARENA(arena));
     cbx_text_printf(&out, "/%s", r->page);
     for (size_t i = 0; i < r->n; i++) {
         cbx_text_putc(&out, i ? '&' : '?');
