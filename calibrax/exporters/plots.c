@@ -30,6 +30,17 @@ typedef struct grid {
     const char *x_label; /* NULL: several labels are joined */
 } grid;
 
+/* A plot under way. */
+typedef struct drawing {
+    cbx_export_job *job;
+    const grid *g;
+    const cbx__table *t; /* of the grid */
+    size_t column;       /* the metric that is drawn */
+    cbx_plot_opts o;     /* with title, y_label and theme of the metric */
+    cbx_plot *plot;      /* NULL: not made yet */
+    const char *part;    /* in the file's name: the metric, or what a plot of several sets */
+} drawing;
+
 static const cbx_metric *metric_at(const cbx__table *t, size_t row, size_t column)
 {
     return t->cells[row * t->ncolumns + column].metric;
@@ -58,8 +69,7 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, c
     for (size_t i = 0; i < n; i++) {
         const char *name = NULL;
         size_t put = 0;
-        cbx_text place; /* the labels of the row but for the one compared: "forward, 32" */
-        cbx_text_init(&place, CBX_IN_ARENA(job->arena));
+        cbx_text place = cbx__arena_text(job->arena); /* the labels but for the one compared: "forward, 32" */
         for (size_t k = 0; k < t->nlabels; k++) {
             const char *value = t->rows[i * t->nlabels + k];
             if (is_compared(t, k, job->opts.group_by))
@@ -114,27 +124,21 @@ static cbx_plot_scale scale_of_values(const cbx__table *t, size_t column)
 }
 
 /* Values of one series over x; NaN: missing. */
-static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, size_t column, size_t series, bool lines,
-                             cbx_err *err)
+static cbx_status add_series(const drawing *d, size_t series, bool lines, cbx_err *err)
 {
+    const grid *g = d->g;
     const size_t n = g->nx;
-    double *x = cbx_arena_calloc(job->arena, 4 * n, sizeof *x);
+    double *x = cbx_arena_calloc(d->job->arena, 4 * n, sizeof *x);
     if (!x) return cbx_fail_nomem(err, "a plot");
     double *y = x + n, *lower = y + n, *upper = lower + n;
-    cbx_plot_series s = { g->names[series],
-                          lines ? x : NULL,
-                          y,
-                          lower,
-                          upper,
-                          0,
-                          CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK,
-                          NULL,
-                          NULL };
+    cbx_plot_series s = { .label = g->names[series], .y = y, .lower = lower, .upper = upper };
 
+    s.how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK;
+    if (lines) s.x = x;
     memcpy(x, g->places, n * sizeof *x);
     for (size_t i = 0; i < 3 * n; i++) y[i] = NAN;
     for (size_t i = 0; i < g->table->nrows; i++) {
-        const cbx_metric *m = metric_at(g->table, i, column);
+        const cbx_metric *m = metric_at(d->t, i, d->column);
         if (g->series[i] != series || !m) continue;
         y[g->x[i]] = m->value;
         lower[g->x[i]] = m->lower;
@@ -149,7 +153,7 @@ static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, si
                 v[k - 1] = swap;
             }
     while (s.n < n && !(lines && isnan(x[s.n]))) s.n++;
-    return lines ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
+    return lines ? cbx_plot_line(d->plot, &s, err) : cbx_plot_bars(d->plot, &s, err);
 }
 
 static const char *metric_name(cbx_export_job *job, const cbx__column *c)
@@ -158,75 +162,63 @@ static const char *metric_name(cbx_export_job *job, const cbx__column *c)
     return cbx_arena_printf(job->arena, "%s [%s]", c->name, c->def->unit);
 }
 
-static cbx_status plot_options(cbx_export_job *job, const cbx__table *t, size_t column, cbx_plot_opts *out,
-                               cbx_err *err)
+/* "words (facts)" */
+static const char *title_of(const drawing *d, const char *words)
 {
-    const cbx__column *c = &t->columns[column];
-
-    *out = (cbx_plot_opts)CBX_PLOT_OPTS_INIT;
-    out->title = *t->facts ? cbx_arena_printf(job->arena, "%s (%s)", c->name, t->facts) : c->name;
-    out->y_label = metric_name(job, c);
-    out->theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
-    return out->title && out->y_label ? CBX_OK : cbx_fail_nomem(err, "a plot");
+    return *d->t->facts ? cbx_arena_printf(d->job->arena, "%s (%s)", words, d->t->facts) : words;
 }
 
-static const char *row_name(cbx_export_job *job, const grid *g, size_t row)
+static const char *row_name(const drawing *d, size_t row)
 {
+    const grid *g = d->g;
     const char *series = g->names[g->series[row]], *place = g->xs[g->x[row]];
 
     if (g->nx == 1 && *series) return series;
-    return *series ? cbx_arena_printf(job->arena, "%s, %s", series, place) : place;
+    return *series ? cbx_arena_printf(d->job->arena, "%s, %s", series, place) : place;
 }
 
 /* --- bars and lines --- */
 
-static cbx_status draw_bars(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_bars(drawing *d, cbx_err *err)
 {
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, g->table, column, &o, err);
-
-    if (st) return st;
-    o.x_label = g->x_label;
-    o.x = CBX_PLOT_CATEGORIES;
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    if (!st) st = cbx_plot_categories(*out, g->xs, g->nx, err);
-    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, false, err);
+    d->o.x_label = d->g->x_label;
+    d->o.x = CBX_PLOT_CATEGORIES;
+    cbx_status st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
+    if (!st) st = cbx_plot_categories(d->plot, d->g->xs, d->g->nx, err);
+    for (size_t i = 0; !st && i < d->g->nseries; i++) st = add_series(d, i, false, err);
     return st;
 }
 
-static cbx_status draw_lines(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_lines(drawing *d, cbx_err *err)
 {
     double min, max;
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, g->table, column, &o, err);
 
-    if (st) return st;
-    if (!is_over_numbers(g, column, &min, &max))
+    if (!is_over_numbers(d->g, d->column, &min, &max))
         return cbx_fail(
             err, CBX_ENOENT,
             "the points of run '%s' that have '%s' do not differ in one tag of numbers above 0, beside '%s'",
-            cbx_run_id(g->table->run), g->table->columns[column].name, job->opts.group_by);
-    o.x_label = g->x_label;
-    o.x = scale_of(min, max);
-    o.y = scale_of_values(g->table, column);
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, true, err);
+            cbx_run_id(d->t->run), d->part, d->job->opts.group_by);
+    d->o.x_label = d->g->x_label;
+    d->o.x = scale_of(min, max);
+    d->o.y = scale_of_values(d->t, d->column);
+    cbx_status st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
+    for (size_t i = 0; !st && i < d->g->nseries; i++) st = add_series(d, i, true, err);
     return st;
 }
 
-static cbx_status draw_auto(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_auto(drawing *d, cbx_err *err)
 {
     double min, max;
 
-    return (is_over_numbers(g, column, &min, &max) ? draw_lines : draw_bars)(job, g, column, out, err);
+    return (is_over_numbers(d->g, d->column, &min, &max) ? draw_lines : draw_bars)(d, err);
 }
 
 /* --- boxes and violins of samples --- */
 
-static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const double *x, size_t n, cbx_err *err)
+static cbx_status add_box(const drawing *d, size_t at, const double *x, size_t n, cbx_err *err)
 {
     double q1 = cbx_stat_quantile_sorted(x, n, 0.25), q3 = cbx_stat_quantile_sorted(x, n, 0.75);
-    double reach = 1.5 * (q3 - q1), *outliers = cbx_arena_calloc(job->arena, n, sizeof *outliers);
+    double reach = 1.5 * (q3 - q1), *outliers = cbx_arena_calloc(d->job->arena, n, sizeof *outliers);
     size_t first = 0, last = n - 1, k = 0;
 
     if (!outliers) return cbx_fail_nomem(err, "a plot");
@@ -234,27 +226,28 @@ static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const dou
     while (x[last] > q3 + reach) outliers[k++] = x[last--];
     const cbx_plot_box box = { fmin(x[first], q1), q1, cbx_stat_quantile_sorted(x, n, 0.5), q3, fmax(x[last], q3),
                                outliers,           k };
-    return cbx_plot_boxes(p, at, &box, err);
+    return cbx_plot_boxes(d->plot, at, &box, err);
+}
+
+static cbx_status fail_no_samples(const drawing *d, cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(d->t->run), d->part);
 }
 
 /* Of the finite samples, sorted, of the rows that have some. */
-static cbx_status draw_samples(cbx_export_job *job, const grid *g, size_t column, bool boxes, cbx_plot **out,
-                               cbx_err *err)
+static cbx_status draw_samples(drawing *d, bool boxes, cbx_err *err)
 {
-    const cbx__table *t = g->table;
+    const cbx__table *t = d->t;
     const char **names;
     double **x, min = INFINITY, max = -INFINITY;
     size_t *n, count = 0;
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, t, column, &o, err);
 
-    if (st) return st;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(names, t->nrows), CBX_ARRAY(x, t->nrows), CBX_ARRAY(n, t->nrows)))
+    if (!cbx_arena_arrays(d->job->arena, CBX_ARRAY(names, t->nrows), CBX_ARRAY(x, t->nrows), CBX_ARRAY(n, t->nrows)))
         return cbx_fail_nomem(err, "a plot");
     for (size_t row = 0; row < t->nrows; row++) {
-        const cbx_metric *m = metric_at(t, row, column);
-        double *v = x[count] = cbx_arena_calloc(job->arena, m ? m->nsamples : 0, sizeof *v);
-        names[count] = row_name(job, g, row);
+        const cbx_metric *m = metric_at(t, row, d->column);
+        double *v = x[count] = cbx_arena_calloc(d->job->arena, m ? m->nsamples : 0, sizeof *v);
+        names[count] = row_name(d, row);
         if (!v || !names[count]) return cbx_fail_nomem(err, "a plot");
         for (size_t i = 0; m && i < m->nsamples; i++)
             if (isfinite(m->samples[i])) v[n[count]++] = m->samples[i];
@@ -263,40 +256,29 @@ static cbx_status draw_samples(cbx_export_job *job, const grid *g, size_t column
         min = fmin(min, v[0]);
         max = fmax(max, v[n[count++] - 1]);
     }
-    if (!count)
-        return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
-                        t->columns[column].name);
-    o.x = CBX_PLOT_CATEGORIES;
-    if (boxes) o.y = scale_of(min, max);
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    if (!st) st = cbx_plot_categories(*out, names, count, err);
+    if (!count) return fail_no_samples(d, err);
+    d->o.x = CBX_PLOT_CATEGORIES;
+    if (boxes) d->o.y = scale_of(min, max);
+    cbx_status st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
+    if (!st) st = cbx_plot_categories(d->plot, names, count, err);
     for (size_t i = 0; !st && i < count; i++)
-        st = boxes ? add_box(job, *out, i, x[i], n[i], err) : cbx_plot_violin(*out, i, x[i], n[i], err);
+        st = boxes ? add_box(d, i, x[i], n[i], err) : cbx_plot_violin(d->plot, i, x[i], n[i], err);
     return st;
 }
 
-static cbx_status draw_boxes(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
-{
-    return draw_samples(job, g, column, true, out, err);
-}
-
-static cbx_status draw_violins(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
-{
-    return draw_samples(job, g, column, false, out, err);
-}
+static cbx_status draw_boxes(drawing *d, cbx_err *err) { return draw_samples(d, true, err); }
+static cbx_status draw_violins(drawing *d, cbx_err *err) { return draw_samples(d, false, err); }
 
 /* --- samples in their order --- */
 
-static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_convergence(drawing *d, cbx_err *err)
 {
-    const cbx__table *t = g->table;
+    const cbx__table *t = d->t;
     double *numbers, min = INFINITY, max = 0;
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, t, column, &o, err);
     size_t longest = 0;
 
     for (size_t row = 0; row < t->nrows; row++) {
-        const cbx_metric *m = metric_at(t, row, column);
+        const cbx_metric *m = metric_at(t, row, d->column);
         for (size_t i = 0; m && i < m->nsamples; i++) {
             if (i == longest) longest++;
             if (!isfinite(m->samples[i])) continue;
@@ -304,56 +286,51 @@ static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t co
             max = fmax(max, m->samples[i]);
         }
     }
-    numbers = cbx_arena_calloc(job->arena, longest, sizeof *numbers);
-    if (!st && !numbers) st = cbx_fail_nomem(err, "a plot");
-    if (st) return st;
+    if (!longest) return fail_no_samples(d, err);
+    numbers = cbx_arena_calloc(d->job->arena, longest, sizeof *numbers);
+    if (!numbers) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < longest; i++) numbers[i] = (double)(i + 1);
-    o.x_label = "iteration";
-    o.y = scale_of(min, max);
-    st = cbx_plot_create(job->ctx, &o, out, err);
+    d->o.x_label = "iteration";
+    d->o.y = scale_of(min, max);
+    cbx_status st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
     for (size_t row = 0; !st && row < t->nrows; row++) {
-        const cbx_metric *m = metric_at(t, row, column);
+        const cbx_metric *m = metric_at(t, row, d->column);
         if (!m || !m->nsamples) continue;
-        const cbx_plot_series s = { .label = row_name(job, g, row), .x = numbers, .y = m->samples, .n = m->nsamples };
-        st = s.label ? cbx_plot_convergence(*out, &s, NULL, 0, err) : cbx_fail_nomem(err, "a plot");
+        const cbx_plot_series s = { .label = row_name(d, row), .x = numbers, .y = m->samples, .n = m->nsamples };
+        st = s.label ? cbx_plot_convergence(d->plot, &s, NULL, 0, err) : cbx_fail_nomem(err, "a plot");
     }
-    if (st || longest) return st;
-    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
-                    t->columns[column].name);
+    return st;
 }
 
 /* --- a field of colours --- */
 
-static cbx_status draw_heat(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_heat(drawing *d, cbx_err *err)
 {
+    const grid *g = d->g;
     size_t fields = g->nseries * g->nx;
     double *values, *lower, *upper;
     const char **rows;
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, g->table, column, &o, err);
 
-    if (st) return st;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(values, fields), CBX_ARRAY(lower, fields), CBX_ARRAY(upper, fields),
+    if (!cbx_arena_arrays(d->job->arena, CBX_ARRAY(values, fields), CBX_ARRAY(lower, fields), CBX_ARRAY(upper, fields),
                           CBX_ARRAY(rows, g->nseries)))
         return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < fields; i++) values[i] = lower[i] = upper[i] = NAN;
     for (size_t i = 0; i < g->nseries; i++) rows[i] = *g->names[i] ? g->names[i] : "all";
     for (size_t i = 0; i < g->table->nrows; i++) {
-        const cbx_metric *m = metric_at(g->table, i, column);
+        const cbx_metric *m = metric_at(d->t, i, d->column);
         size_t at_field = g->series[i] * g->nx + g->x[i];
         if (!m) continue;
         values[at_field] = m->value;
         lower[at_field] = m->lower;
         upper[at_field] = m->upper;
     }
-    o.x = o.y = CBX_PLOT_CATEGORIES;
-    o.title = cbx_arena_printf(job->arena, "%s%s%s%s", o.y_label, *g->table->facts ? " (" : "", g->table->facts,
-                               *g->table->facts ? ")" : "");
-    o.y_label = NULL;
-    o.x_label = g->x_label;
-    if (!o.title) return cbx_fail_nomem(err, "a plot");
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    return st ? st : cbx_plot_heat(*out, values, lower, upper, rows, g->nseries, g->xs, g->nx, err);
+    d->o.x = d->o.y = CBX_PLOT_CATEGORIES;
+    d->o.title = title_of(d, d->o.y_label);
+    d->o.y_label = NULL;
+    d->o.x_label = g->x_label;
+    if (!d->o.title) return cbx_fail_nomem(err, "a plot");
+    cbx_status st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
+    return st ? st : cbx_plot_heat(d->plot, values, lower, upper, rows, g->nseries, g->xs, g->nx, err);
 }
 
 /* --- a front --- */
@@ -377,21 +354,19 @@ static cbx_status choose_objectives(const cbx_export_job *job, const cbx__table 
                     cbx_run_id(t->run), n);
 }
 
-static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err)
+static cbx_status draw_pareto(drawing *d, cbx_err *err)
 {
     static const cbx_metric missing = { .value = NAN, .lower = NAN, .upper = NAN };
-    const cbx__table *t = g->table;
+    const cbx__table *t = d->t;
     const size_t n = t->nrows;
     double *xy /* [row][2] for the front */, *x, *y, *lower, *upper, *x_lower, *x_upper;
     const char **names;
     size_t columns[2], nfront = 0;
     bool *on_front;
-    cbx_plot_opts o;
-    cbx_status st = choose_objectives(job, t, columns, err);
+    cbx_status st = choose_objectives(d->job, t, columns, err);
 
-    if (!st) st = plot_options(job, t, columns[1], &o, err);
     if (st) return st;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(xy, 2 * n), CBX_ARRAY(x, n), CBX_ARRAY(y, n), CBX_ARRAY(lower, n),
+    if (!cbx_arena_arrays(d->job->arena, CBX_ARRAY(xy, 2 * n), CBX_ARRAY(x, n), CBX_ARRAY(y, n), CBX_ARRAY(lower, n),
                           CBX_ARRAY(upper, n), CBX_ARRAY(x_lower, n), CBX_ARRAY(x_upper, n), CBX_ARRAY(on_front, n),
                           CBX_ARRAY(names, n)))
         return cbx_fail_nomem(err, "a plot");
@@ -404,27 +379,30 @@ static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out
         upper[i] = b->upper;
         x_lower[i] = a->lower;
         x_upper[i] = a->upper;
-        names[i] = row_name(job, g, i);
+        names[i] = row_name(d, i);
         if (!names[i]) return cbx_fail_nomem(err, "a plot");
     }
-    const cbx_direction directions[] = { t->columns[columns[0]].def->direction, t->columns[columns[1]].def->direction };
-    st = cbx_pareto_front(job->ctx, xy, n, 2, directions, on_front, &nfront, NULL, err);
+    const cbx__column *across = &t->columns[columns[0]], *up = &t->columns[columns[1]];
+    const cbx_direction directions[] = { across->def->direction, up->def->direction };
+    st = cbx_pareto_front(d->job->ctx, xy, n, 2, directions, on_front, &nfront, NULL, err);
     if (st) return st;
     if (!nfront)
         return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has both '%s' and '%s'", cbx_run_id(t->run),
-                        t->columns[columns[0]].name, t->columns[columns[1]].name);
-    o.x_label = metric_name(job, &t->columns[columns[0]]);
-    o.title = cbx_arena_printf(
-        job->arena, "better: %s and %s%s%s%s", directions[0] == CBX_DIRECTION_LOWER ? "left" : "right",
-        directions[1] == CBX_DIRECTION_LOWER ? "down" : "up", *t->facts ? " (" : "", t->facts, *t->facts ? ")" : "");
-    *part = cbx_arena_printf(job->arena, "%s-%s", t->columns[columns[0]].name, t->columns[columns[1]].name);
-    if (!o.x_label || !o.title || !*part) return cbx_fail_nomem(err, "a plot");
-    o.x = scale_of_values(t, columns[0]);
-    o.y = scale_of_values(t, columns[1]);
-    st = cbx_plot_create(job->ctx, &o, out, err);
+                        across->name, up->name);
+    d->o.x_label = metric_name(d->job, across);
+    d->o.y_label = metric_name(d->job, up);
+    d->o.title = cbx_arena_printf(d->job->arena, "better: %s and %s",
+                                  directions[0] == CBX_DIRECTION_LOWER ? "left" : "right",
+                                  directions[1] == CBX_DIRECTION_LOWER ? "down" : "up");
+    if (d->o.title) d->o.title = title_of(d, d->o.title);
+    d->part = cbx_arena_printf(d->job->arena, "%s-%s", across->name, up->name);
+    if (!d->o.x_label || !d->o.y_label || !d->o.title || !d->part) return cbx_fail_nomem(err, "a plot");
+    d->o.x = scale_of_values(t, columns[0]);
+    d->o.y = scale_of_values(t, columns[1]);
+    st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
     const cbx_plot_series bars = { NULL, x, y, lower, upper, n, CBX_PLOT_WHISK | CBX_PLOT_FAINT, x_lower, x_upper };
-    if (!st) st = cbx_plot_line(*out, &bars, err);
-    return st ? st : cbx_plot_pareto(*out, x, y, on_front, names, n, directions[0] == CBX_DIRECTION_HIGHER, err);
+    if (!st) st = cbx_plot_line(d->plot, &bars, err);
+    return st ? st : cbx_plot_pareto(d->plot, x, y, on_front, names, n, directions[0] == CBX_DIRECTION_HIGHER, err);
 }
 
 /* --- kernels under roofs: a series a value of the compared tag, else a kernel --- */
@@ -528,46 +506,42 @@ static cbx_status find_kernels(cbx_export_job *job, const grid *g, cbx_plot_kern
                     cbx_run_id(t->run));
 }
 
-static cbx_status draw_roofline(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err)
+static cbx_status draw_roofline(drawing *d, cbx_err *err)
 {
-    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot_kernel *kernels;
     size_t nkernels;
     roofs r = { 0 };
-    cbx_status st = find_kernels(job, g, &kernels, &nkernels, err);
+    cbx_status st = find_kernels(d->job, d->g, &kernels, &nkernels, err);
 
-    if (!st) st = find_roofs(job, g->table->run, &r, err);
+    if (!st) st = find_roofs(d->job, d->t->run, &r, err);
     if (st) return st;
-    *part = "kernels";
-    o.title = *g->table->facts ? cbx_arena_printf(job->arena, "roofline (%s)", g->table->facts) : "roofline";
-    if (!o.title) return cbx_fail_nomem(err, "a plot");
-    o.x_label = "intensity [flop/byte]";
-    o.y_label = "flop/s";
-    o.x = o.y = CBX_PLOT_LOG;
-    o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    return st ? st : cbx_plot_roofline(*out, r.peaks, r.npeaks, r.bandwidths, r.nbandwidths, kernels, nkernels, err);
+    d->part = "kernels";
+    d->o.title = title_of(d, "roofline");
+    if (!d->o.title) return cbx_fail_nomem(err, "a plot");
+    d->o.x_label = "intensity [flop/byte]";
+    d->o.y_label = "flop/s";
+    d->o.x = d->o.y = CBX_PLOT_LOG;
+    st = cbx_plot_create(d->job->ctx, &d->o, &d->plot, err);
+    if (st) return st;
+    return cbx_plot_roofline(d->plot, r.peaks, r.npeaks, r.bandwidths, r.nbandwidths, kernels, nkernels, err);
 }
 
 /* --- kinds --- */
 
 static const struct kind {
     const char *name, *summary;
-    /* Draws one metric, a column; CBX_ENOENT: it has nothing of this kind.  NULL: the kind draws a
-     * run. */
-    cbx_status (*draw_metric)(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err);
-    /* Draws a run; *part is put into the file's name. */
-    cbx_status (*draw_run)(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err);
+    cbx_status (*draw)(drawing *d, cbx_err *err); /* CBX_ENOENT: the metric has nothing of this kind */
+    bool of_run;                                  /* draws a run, not each of its metrics */
 } kinds[] = {
-    { "auto", "lines over a tag of numbers, else bars", draw_auto, NULL }, /* the first: its files do not name it */
-    { "bar", "values side by side, with their intervals", draw_bars, NULL },
-    { "line", "values over a tag of numbers", draw_lines, NULL },
-    { "box", "quartiles and whiskers of the samples", draw_boxes, NULL },
-    { "violin", "density of the samples", draw_violins, NULL },
-    { "convergence", "samples in their order, as errors over iterations", draw_convergence, NULL },
-    { "heat", "a metric as a table of colours", draw_heat, NULL },
-    { "pareto", "two metrics, and the front", NULL, draw_pareto },
-    { "roofline", "kernels under the limits of the machine", NULL, draw_roofline },
+    { "auto", "lines over a tag of numbers, else bars", draw_auto, false }, /* the first: its files do not name it */
+    { "bar", "values side by side, with their intervals", draw_bars, false },
+    { "line", "values over a tag of numbers", draw_lines, false },
+    { "box", "quartiles and whiskers of the samples", draw_boxes, false },
+    { "violin", "density of the samples", draw_violins, false },
+    { "convergence", "samples in their order, as errors over iterations", draw_convergence, false },
+    { "heat", "a metric as a table of colours", draw_heat, false },
+    { "pareto", "two metrics, and the front", draw_pareto, true },
+    { "roofline", "kernels under the limits of the machine", draw_roofline, true },
 };
 
 size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
@@ -603,7 +577,7 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
 /* Metrics that have nothing of the kind are skipped, unless none has. */
 static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind_name, cbx_err *err)
 {
-    const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run)), *part = NULL;
+    const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run));
     cbx_plot_format format = CBX_PLOT_SVG;
     const struct kind *kind = kinds;
     size_t drawn = 0;
@@ -616,18 +590,17 @@ static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind
                         kind_name);
     const char *suffix = kind == kinds ? "" : kind->name;
     cbx__plot_format_of(job->format, &format);
-    for (size_t k = 0; !st && k < (kind->draw_metric ? g->table->ncolumns : 1); k++) {
-        cbx_plot *p = NULL;
-        if (kind->draw_metric)
-            st = kind->draw_metric(job, g, k, &p, err);
-        else
-            st = kind->draw_run(job, g, &p, &part, err);
-        if (!st)
-            st = cbx__plot_put(job, prefix, kind->draw_metric ? g->table->columns[k].name : part, suffix, p, format,
-                               err);
-        cbx_plot_free(p);
+    for (size_t k = 0; !st && k < (kind->of_run ? 1 : g->table->ncolumns); k++) {
+        const cbx__column *c = &g->table->columns[k];
+        drawing d = { .job = job, .g = g, .t = g->table, .column = k, .o = CBX_PLOT_OPTS_INIT, .part = c->name };
+        d.o.title = title_of(&d, c->name);
+        d.o.y_label = metric_name(job, c);
+        d.o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
+        st = d.o.title && d.o.y_label ? kind->draw(&d, err) : cbx_fail_nomem(err, "a plot");
+        if (!st) st = cbx__plot_put(job, prefix, d.part, suffix, d.plot, format, err);
+        cbx_plot_free(d.plot);
         drawn += !st;
-        if (st == CBX_ENOENT && kind->draw_metric && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;
+        if (st == CBX_ENOENT && !kind->of_run && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;
     }
     return st;
 }
