@@ -47,9 +47,9 @@ typedef struct parameter {
 
 typedef struct benchmark {
     const char *scenario, *point, *metric, *name;
-    const char *type, *unit;
+    const char *unit;       /* as asv shows it */
+    const cbx__unit *given; /* that the metric has */
     char version[CBX_HASH_SIZE];
-    double times, per; /* asv's unit is the metric's times `times`, divided by `per`: both exact */
     CBX_LIST(parameter) params;
     size_t npoints, combinations;
 } benchmark;
@@ -57,8 +57,8 @@ typedef struct benchmark {
 /* Runs of one commit on one machine. */
 typedef struct commit {
     const char *machine, *hash;
-    size_t first, nruns; /* in site.order */
-    size_t beginning;    /* number of the beginning of its hash, among those of its machine */
+    CBX_LIST(size_t) runs;
+    size_t beginning; /* number of the beginning of its hash, among those of its machine */
 } commit;
 
 typedef struct site {
@@ -71,8 +71,6 @@ typedef struct site {
     CBX_LIST(benchmark) list; /* by number of the key */
     CBX_LIST(commit) commits; /* by number of the key */
     CBX_LIST(size_t) alike;   /* commits of each beginning */
-    uint32_t *commit_of;      /* of each run */
-    uint32_t *order;          /* runs by commit */
 } site;
 
 static const char *machine_of(const cbx_run *run)
@@ -82,17 +80,17 @@ static const char *machine_of(const cbx_run *run)
 
 /* --- units --- */
 
-static void set_unit(benchmark *b, const char *word)
+static const char *const types[] = {
+    [CBX__UNIT_OTHER] = "track", [CBX__UNIT_TIME] = "time", [CBX__UNIT_SIZE] = "memory"
+};
+
+/* The unit that asv gets values in. */
+static const char *unit_of(const char *word)
 {
-    static const char *const kinds[][2] = { [CBX__UNIT_OTHER] = { "track", NULL },
-                                            [CBX__UNIT_TIME] = { "time", "seconds" },
-                                            [CBX__UNIT_SIZE] = { "memory", "bytes" } };
+    static const char *const names[] = { [CBX__UNIT_TIME] = "seconds", [CBX__UNIT_SIZE] = "bytes" };
     const cbx__unit *u = cbx__unit_find(word);
 
-    b->type = kinds[u->kind][0];
-    b->unit = u->kind == CBX__UNIT_OTHER ? word : kinds[u->kind][1];
-    b->times = u->times;
-    b->per = u->per;
+    return u->kind == CBX__UNIT_OTHER ? word : names[u->kind];
 }
 
 /* --- benchmarks --- */
@@ -130,7 +128,8 @@ static bool begin_benchmark(site *s, const cbx_point *p, const char *metric, con
     const char *text = cbx_arena_strdup(&s->arena, unit);
 
     if (!b.scenario || !b.point || !b.metric || !text) return false;
-    set_unit(&b, text);
+    b.given = cbx__unit_find(text);
+    b.unit = unit_of(text);
     b.name = name_of(s, &b);
     text = b.name ? cbx_arena_printf(s->job->arena, "%s %s", b.name, b.unit) : NULL;
     if (!text) return false;
@@ -252,8 +251,7 @@ static bool file_run(site *s, const cbx_run *run, size_t number)
         if (c.beginning == s->alike.n && !cbx_list_push(&s->al, &s->alike, (size_t)0)) return false;
         s->alike.items[c.beginning]++;
     }
-    s->commits.items[at].nruns++;
-    s->commit_of[number] = (uint32_t)at;
+    if (!cbx_list_push(&s->al, &s->commits.items[at].runs, number)) return false;
     return !branch || cbx_names_add(&s->branches, branch) != CBX_NO_NAME;
 }
 
@@ -268,9 +266,9 @@ static cbx_status take_value(site *s, const cbx_run *run, const cbx_point *p, co
 
     if (at == CBX_NO_NAME || (at == s->list.n && !begin_benchmark(s, p, metric, unit)))
         return cbx_fail_nomem(err, NULL);
-    benchmark *b = &s->list.items[at], now = *b;
-    set_unit(&now, unit);
-    if (strcmp(now.unit, b->unit) != 0 || now.times != b->times || now.per != b->per)
+    benchmark *b = &s->list.items[at];
+    const cbx__unit *now = cbx__unit_find(unit);
+    if (strcmp(unit_of(unit), b->unit) != 0 || now->times != b->given->times || now->per != b->given->per)
         return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than earlier runs: export them separately",
                         cbx_run_id(run), b->metric);
     return see_tags(s, b, p) ? CBX_OK : cbx_fail_nomem(err, NULL);
@@ -278,11 +276,8 @@ static cbx_status take_value(site *s, const cbx_run *run, const cbx_point *p, co
 
 static cbx_status read_all(site *s, cbx_err *err)
 {
-    size_t before = 0;
     cbx_status st = CBX_OK;
 
-    if (!cbx_arena_arrays(&s->arena, CBX_ARRAY(s->commit_of, s->runs->count), CBX_ARRAY(s->order, s->runs->count)))
-        return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < s->runs->count; i++) {
         CBX_OWNED(cbx_run) *run = NULL;
         st = s->runs->load(s->runs->user, i, &run, err);
@@ -297,18 +292,7 @@ static cbx_status read_all(site *s, cbx_err *err)
         cbx_arena_clear(s->job->arena);
     }
     for (size_t i = 0; !st && i < s->list.n; i++) st = choose_parameters(s, &s->list.items[i], err);
-    if (st) return st;
-    /* Runs by commit, each commit's in their order. */
-    for (size_t i = 0; i < s->commits.n; i++) {
-        s->commits.items[i].first = before;
-        before += s->commits.items[i].nruns;
-        s->commits.items[i].nruns = 0;
-    }
-    for (size_t i = 0; i < s->runs->count; i++) {
-        commit *c = &s->commits.items[s->commit_of[i]];
-        s->order[c->first + c->nruns++] = (uint32_t)i;
-    }
-    return CBX_OK;
+    return st;
 }
 
 /* --- what the files share --- */
@@ -392,8 +376,8 @@ static cbx_status put_benchmarks(site *s, cbx_err *err)
         cbx_json *o = cbx_json_object(J_TEXT("code", ""), J_TEXT("name", b->name)),
                  *names = cbx_json_set_array(o, "param_names");
         for (size_t k = 0; k < b->params.n; k++) cbx_json_push_string(names, b->params.items[k].key);
-        cbx_json_put(o, J_JSON("params", params_json(s->job, b)), J_NUMBER("timeout", 60), J_TEXT("type", b->type),
-                     J_TEXT("unit", b->unit), J_TEXT("version", b->version));
+        cbx_json_put(o, J_JSON("params", params_json(s->job, b)), J_NUMBER("timeout", 60),
+                     J_TEXT("type", types[b->given->kind]), J_TEXT("unit", b->unit), J_TEXT("version", b->version));
         cbx__export_stream_add(&out, b->name, o);
     }
     cbx__export_stream_add(&out, "version", cbx_json_new_int(2));
@@ -439,30 +423,26 @@ static bool add_run(site *s, const cbx_run *run, result *results)
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = 0; k < p->nmetrics; k++) {
             const cbx_metric *m = &p->metrics[k].metric;
-            const char *key;
-            const benchmark *b;
-            result *to;
-            size_t at;
-            heap *h;
             if (!cbx__export_wants(s->job, p->metrics[k].name)) continue;
-            key = key_of(s, p, p->metrics[k].name);
+            const char *key = key_of(s, p, p->metrics[k].name);
             if (!key) return false;
-            at = cbx_names_find(&s->keys, key);
+            const size_t at = cbx_names_find(&s->keys, key);
             if (at == CBX_NO_NAME) continue; /* the run was replaced since it was read first */
-            b = &s->list.items[at];
-            to = &results[at];
+            const benchmark *b = &s->list.items[at];
+            const double times = b->given->times, per = b->given->per;
+            result *to = &results[at];
             if (!to->heaps) {
                 to->heaps = cbx_arena_calloc(s->job->arena, b->combinations, sizeof *to->heaps);
                 to->started = INT64_MAX;
             }
             if (!to->heaps) return false;
-            h = &to->heaps[place_of(s, b, p)];
-            if (!cbx_list_push(&al, &h->values, m->value * b->times / b->per)) return false;
-            h->kept = (cbx_interval){ .lower = m->lower * b->times / b->per,
-                                      .upper = m->upper * b->times / b->per,
+            heap *h = &to->heaps[place_of(s, b, p)];
+            if (!cbx_list_push(&al, &h->values, m->value * times / per)) return false;
+            h->kept = (cbx_interval){ .lower = m->lower * times / per,
+                                      .upper = m->upper * times / per,
                                       .level = isnan(m->lower) || isnan(m->upper) ? 0 : level };
             for (size_t j = 0; j < m->nsamples; j++)
-                if (!cbx_list_push(&al, &h->samples, m->samples[j] * b->times / b->per)) return false;
+                if (!cbx_list_push(&al, &h->samples, m->samples[j] * times / per)) return false;
             if (cbx_run_timestamp_us(run) < to->started) to->started = cbx_run_timestamp_us(run);
         }
     }
@@ -571,9 +551,9 @@ static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
     CBX_OWNED(cbx_run) *first = NULL;
     cbx_status st = results && folder ? CBX_OK : cbx_fail_nomem(err, NULL);
 
-    for (size_t i = 0; !st && i < c->nruns; i++) {
+    for (size_t i = 0; !st && i < c->runs.n; i++) {
         CBX_OWNED(cbx_run) *run = NULL;
-        st = s->runs->load(s->runs->user, s->order[c->first + i], &run, err);
+        st = s->runs->load(s->runs->user, c->runs.items[i], &run, err);
         if (!st && !add_run(s, run, results)) st = cbx_fail_nomem(err, NULL);
         if (!st && !first) first = cbx_run_ref(run);
     }
