@@ -32,6 +32,7 @@
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/base/together.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/mlflow_analysis.h"
@@ -75,12 +76,11 @@ static void log_facts(mlflow_export *e, const char *prefix, const cbx_json *obje
     for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
         const char *name = cbx_arena_strdup(e->arena, cbx__mlflow_name(&e->s, prefix, key, NULL));
         const char *words = value ? cbx_json_string_value(value) : NULL;
-        cbx_text text;
+        cbx_text text = cbx__arena_text(e->arena);
         if (name && cbx_json_typeof(value) == CBX_JSON_OBJECT) {
             log_facts(e, name, value);
             continue;
         }
-        cbx_text_init(&text, CBX_IN_ARENA(e->arena));
         if (!words) cbx_json_write(value, CBX_JSON_COMPACT, &text);
         cbx__mlflow_log_param(&e->s, text.status ? NULL : name, words ? words : cbx_text_str(&text));
     }
@@ -261,9 +261,8 @@ static const char *artifact_path(const mlflow_export *e)
 static cbx_status put_bytes(mlflow_export *e, const char *folder, const char *name, const char *bytes, size_t len,
                             cbx_err *err)
 {
-    cbx_text path;
+    cbx_text path = cbx__arena_text(e->arena);
 
-    cbx_text_init(&path, CBX_IN_ARENA(e->arena));
     cbx_text_printf(&path, "%s/%s/", artifact_path(e), folder);
     for (; *name; name++) {
         bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
@@ -359,10 +358,9 @@ static cbx_status put_artifacts(mlflow_export *e, const cbx__mlflow_analysis *a,
 static const char *key_of(mlflow_export *e, cbx_err *err)
 {
     char hash[CBX_HASH_SIZE], *key;
-    cbx_text text;
+    cbx_text text = cbx__arena_text(e->arena);
 
     if (cbx_run_hash(e->run, hash, err)) return NULL;
-    cbx_text_init(&text, CBX_IN_ARENA(e->arena));
     cbx_text_printf(&text, "%d\n%s\n%s", FORMAT_VERSION, hash, e->job->opts.group_by);
     for (size_t i = 0; i < e->job->opts.nmetrics; i++) cbx_text_printf(&text, "\n%s", e->job->opts.metrics[i]);
     if (nested(e) < cbx_run_npoints(e->run)) cbx_text_printf(&text, "\n%zu nested", nested(e));
@@ -562,19 +560,17 @@ static cbx_status open_server(mlflow_export *e, cbx_export_job *job, cbx_err *er
 {
     const char *uri = job->opts.to ? job->opts.to : getenv("MLFLOW_TRACKING_URI");
     const char *experiment = job->opts.experiment ? job->opts.experiment : getenv("MLFLOW_EXPERIMENT_NAME");
-    cbx__mlflow *server = NULL;
     cbx_status st;
 
     *e = (mlflow_export){ .job = job };
-    cbx__mlflow_session_init(&e->s, NULL, cbx_ctx_allocator(job->ctx));
+    cbx__mlflow_session_init(&e->s, cbx_ctx_allocator(job->ctx));
     e->arena = &e->s.arena;
     if (!uri || !*uri)
         return cbx_fail(err, CBX_EINVAL, "an export to MLflow needs the address of a server: set MLFLOW_TRACKING_URI");
-    st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &server, err);
-    e->s.server = server;
-    if (!st && cbx__mlflow_is_unchecked(server))
+    st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &e->s.server, err);
+    if (!st && cbx__mlflow_is_unchecked(e->s.server))
         st = cbx__export_note(job, err, "the certificate of '%s' is not checked: MLFLOW_TRACKING_INSECURE_TLS is set",
-                              cbx__mlflow_address(server));
+                              cbx__mlflow_address(e->s.server));
     return st ? st
               : cbx__mlflow_open_experiment(&e->s, experiment && *experiment ? experiment : "calibrax", &job->out.arena,
                                             err);
@@ -589,11 +585,7 @@ static void begin_run(mlflow_export *e, const cbx_run *run)
     e->left_out = e->s.shortened = e->s.infinite = 0;
 }
 
-static void mlflow_export_clear(mlflow_export *e)
-{
-    cbx__mlflow_close(e->s.server);
-    cbx__mlflow_session_clear(&e->s);
-}
+static void mlflow_export_clear(mlflow_export *e) { cbx__mlflow_session_clear(&e->s); }
 
 static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {

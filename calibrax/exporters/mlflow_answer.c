@@ -148,25 +148,20 @@ static const char *tag_of(const cbx_json *run, const char *key)
     return NULL;
 }
 
-cbx_status cbx__mlflow_remote_read(cbx_arena *arena, const char *address, const cbx_json *run, cbx__mlflow_remote *out,
-                                   cbx_err *err)
+bool cbx__mlflow_remote_read(cbx_arena *arena, const cbx_json *run, cbx__mlflow_remote *out)
 {
     const cbx_json *info = cbx_json_get(run, "info"), *data = cbx_json_get(run, "data");
-    const char *id = cbx_json_get_string(info, "run_id", NULL), *complete = tag_of(run, "calibrax.complete"),
-               *point = tag_of(run, "calibrax.point");
-    cbx__mlflow_remote r = { NULL };
+    const char *complete = tag_of(run, "calibrax.complete"), *point = tag_of(run, "calibrax.point");
 
-    if (!id || !*id)
-        return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: a run has no id", address);
-    r.id = cbx_arena_strdup(arena, id);
-    r.artifacts = cbx_arena_strdup(arena, cbx_json_get_string(info, "artifact_uri", ""));
-    r.point = cbx_arena_strdup(arena, point);
-    r.finished = !strcmp(cbx_json_get_string(info, "status", ""), "FINISHED");
-    r.complete = complete && !strcmp(complete, "1");
-    r.empty = !cbx_json_length(cbx_json_get(data, "metrics")) && !cbx_json_length(cbx_json_get(data, "params"));
-    if (!r.id || !r.artifacts || (point && !r.point)) return cbx_fail_nomem(err, "an export");
-    *out = r;
-    return CBX_OK;
+    *out = (cbx__mlflow_remote){
+        .id = cbx_arena_strdup(arena, cbx_json_get_string(info, "run_id", "")),
+        .artifacts = cbx_arena_strdup(arena, cbx_json_get_string(info, "artifact_uri", "")),
+        .point = cbx_arena_strdup(arena, point),
+        .finished = !strcmp(cbx_json_get_string(info, "status", ""), "FINISHED"),
+        .complete = complete && !strcmp(complete, "1"),
+        .empty = !cbx_json_length(cbx_json_get(data, "metrics")) && !cbx_json_length(cbx_json_get(data, "params")),
+    };
+    return out->id && out->artifacts && (out->point || !point);
 }
 
 bool cbx__mlflow_remote_precedes(const cbx__mlflow_remote *a, const cbx__mlflow_remote *b)

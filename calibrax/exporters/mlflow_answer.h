@@ -25,9 +25,8 @@ typedef struct cbx__mlflow_remote {
 cbx_status cbx__mlflow_answer_read(const char *address, const char *call, long code, const char *text, size_t len,
                                    bool *again, cbx_json **out, cbx_err *err);
 
-/* What an answer has of a run, copied to the arena. */
-cbx_status cbx__mlflow_remote_read(cbx_arena *arena, const char *address, const cbx_json *run, cbx__mlflow_remote *out,
-                                   cbx_err *err);
+/* What an answer has of a run, copied to the arena.  false: out of memory. */
+bool cbx__mlflow_remote_read(cbx_arena *arena, const cbx_json *run, cbx__mlflow_remote *out);
 /* Whether a is used rather than b, of two that hold the same: what is complete, finished, not empty,
  * else the smaller id.  Every export chooses the same one. */
 bool cbx__mlflow_remote_precedes(const cbx__mlflow_remote *a, const cbx__mlflow_remote *b);

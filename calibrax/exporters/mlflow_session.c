@@ -16,13 +16,14 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/json_put.h"
+#include "calibrax/base/together.h"
 #include "calibrax/core/owned.h"
 
 enum { MAX_PARAM = 6000, MAX_TAG = 5000, MAX_METRICS = 1000, MAX_TEXTS = 100, MAX_PAGES = 100000 };
 
-void cbx__mlflow_session_init(cbx__mlflow_session *e, cbx__mlflow *server, const cbx_allocator *al)
+void cbx__mlflow_session_init(cbx__mlflow_session *e, const cbx_allocator *al)
 {
-    *e = (cbx__mlflow_session){ .server = server, .page = 1000 };
+    *e = (cbx__mlflow_session){ .page = 1000 };
     cbx_arena_init(&e->arena, al);
     cbx_text_init(&e->name, al);
 }
@@ -32,6 +33,7 @@ void cbx__mlflow_session_clear(cbx__mlflow_session *e)
     cbx_list_clear(&e->name.al, &e->tags_in_order);
     cbx_text_clear(&e->name);
     cbx_arena_clear(&e->arena);
+    cbx__mlflow_close(e->server);
 }
 
 /* --- names and values --- */
@@ -222,11 +224,6 @@ static cbx_status search(cbx__mlflow_session *e, const char *filter, const char 
     return st;
 }
 
-static cbx_status take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_remote *out, cbx_err *err)
-{
-    return cbx__mlflow_remote_read(&e->arena, cbx__mlflow_address(e->server), run, out, err);
-}
-
 cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote **out, size_t *n,
                             cbx_err *err)
 {
@@ -247,8 +244,9 @@ cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlf
         runs = cbx_json_length(list);
         for (size_t i = 0; !st && i < runs; i++) {
             cbx__mlflow_remote remote;
-            st = take(e, cbx_json_at(list, i), &remote, err);
-            if (!st && !cbx_list_push(CBX_IN_ARENA(&e->arena), &all, remote)) st = cbx_fail_nomem(err, "an export");
+            if (!cbx__mlflow_remote_read(&e->arena, cbx_json_at(list, i), &remote) ||
+                !cbx_list_push(CBX_IN_ARENA(&e->arena), &all, remote))
+                st = cbx_fail_nomem(err, "an export");
         }
         token = cbx_json_get_string(answer, "next_page_token", "");
         token = *token ? cbx_arena_strdup(&e->arena, token) : NULL;
@@ -293,7 +291,9 @@ cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *
         st = cbx__mlflow_find(e, filter, out, &found, err);
         if (st || found) break;
     }
-    return st || found ? st : take(e, cbx_json_get(answer, "run"), out, err);
+    if (st || found) return st;
+    return cbx__mlflow_remote_read(&e->arena, cbx_json_get(answer, "run"), out) ? CBX_OK
+                                                                                : cbx_fail_nomem(err, "an export");
 }
 
 cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *err)
@@ -308,11 +308,9 @@ cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *e
 cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name, cbx_arena *arena, cbx_err *err)
 {
     CBX_OWNED(cbx_json) *answer = NULL;
-    const char *id;
-    cbx_text call;
+    cbx_text call = cbx__arena_text(arena);
     cbx_status st;
 
-    cbx_text_init(&call, CBX_IN_ARENA(arena));
     cbx_text_puts(&call, "experiments/get-by-name?experiment_name=");
     for (const char *c = name; *c; c++) cbx_text_printf(&call, "%%%02X", (unsigned)(unsigned char)*c);
     st = cbx_text_check(&call, err);
@@ -322,13 +320,10 @@ cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name,
         if (!st || st == CBX_EEXIST) st = cbx__mlflow_call(e->server, cbx_text_str(&call), NULL, &answer, err);
     }
     if (st) return st;
-    id = cbx_json_get_string(cbx_json_get(answer, "experiment"), "experiment_id", "");
-    if (!*id)
-        return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: the experiment has no id",
-                        cbx__mlflow_address(e->server));
-    if (strcmp(cbx_json_get_string(cbx_json_get(answer, "experiment"), "lifecycle_stage", "active"), "active"))
+    const cbx_json *experiment = cbx_json_get(answer, "experiment");
+    if (strcmp(cbx_json_get_string(experiment, "lifecycle_stage", "active"), "active"))
         return cbx_fail(err, CBX_EPERM, "the experiment '%s' of '%s' was deleted: restore it, or choose another one",
                         name, cbx__mlflow_address(e->server));
-    e->experiment = cbx_arena_strdup(arena, id);
+    e->experiment = cbx_arena_strdup(arena, cbx_json_get_string(experiment, "experiment_id", ""));
     return e->experiment ? CBX_OK : cbx_fail_nomem(err, "an export");
 }

@@ -29,8 +29,8 @@ typedef struct cbx__mlflow_session {
     cbx_err *err;
 } cbx__mlflow_session;
 
-/* A session with a server that stays the caller's; and its end. */
-void cbx__mlflow_session_init(cbx__mlflow_session *e, cbx__mlflow *server, const cbx_allocator *al);
+/* A session, whose server comes next; and its end, which closes the server. */
+void cbx__mlflow_session_init(cbx__mlflow_session *e, const cbx_allocator *al);
 void cbx__mlflow_session_clear(cbx__mlflow_session *e);
 
 /* --- names, valid until the next one is made, and values, in the arena; NULL: out of memory --- */
