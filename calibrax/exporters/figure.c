@@ -32,30 +32,21 @@ static cbx_status end(cbx_status st, cbx_export_job *job, const char *kind, cons
 
 /* --- convergence --- */
 
-typedef struct range {
-    double min, max;
-    bool positive;
-} range;
-
-static void see(range *r, const double *v, size_t n)
-{
-    for (size_t i = 0; v && i < n; i++) {
-        if (!isfinite(v[i])) continue;
-        r->min = fmin(r->min, v[i]);
-        r->max = fmax(r->max, v[i]);
-        r->positive = r->positive && v[i] > 0;
-    }
-}
-
 static bool wants_log(const cbx_convergence_figure *f)
 {
-    range values = { INFINITY, -INFINITY, true }, rest = values;
+    const double *const columns[] = { f->y, f->lower, f->upper, f->tolerances };
+    double min = INFINITY, max = -INFINITY; /* of y */
+    bool positive = true;
 
-    see(&values, f->y, f->n);
-    see(&rest, f->lower, f->n);
-    see(&rest, f->upper, f->n);
-    see(&rest, f->tolerances, f->ntolerances);
-    return values.positive && rest.positive && values.max >= 10 * values.min;
+    for (size_t k = 0; k < CBX_LEN(columns); k++)
+        for (size_t i = 0; columns[k] && i < (k == 3 ? f->ntolerances : f->n); i++) {
+            const double v = columns[k][i];
+            if (!isfinite(v)) continue;
+            positive &= v > 0;
+            min = fmin(min, k ? min : v);
+            max = fmax(max, k ? max : v);
+        }
+    return positive && max >= 10 * min;
 }
 
 cbx_status cbx_export_convergence(cbx_ctx *ctx, const cbx_exporter *format, const cbx_convergence_figure *f,
