@@ -65,6 +65,7 @@ void cbx__pages_begin_table(cbx_text *out, const char *class, const char *label,
     open_tag(out, "table", class);
     cbx__put_mixed(out, cbx_text_put_html, "<caption>", label, "</caption><thead><tr>", NULL);
     for (size_t i = 0; i < n; i++) {
+        if (!columns[i].title) continue;
         open_tag(out, "th scope=col", columns[i].class);
         cbx_text_put_html(out, columns[i].title);
     }

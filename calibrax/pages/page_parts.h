@@ -27,7 +27,7 @@ void cbx__pages_put_fact(cbx_text *out, const char *name, const char *href, cons
 static inline void cbx__pages_end_facts(cbx_text *out) { cbx_text_puts(out, "</dl>\n"); }
 
 typedef struct cbx__column {
-    const char *title, *key; /* on the page, in JSON */
+    const char *title, *key; /* on the page, in JSON; NULL: not there */
     const char *class;       /* "n": a number, at the right edge; "v": a verdict; NULL: words */
 } cbx__column;
 

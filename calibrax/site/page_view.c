@@ -45,10 +45,9 @@ const char *cbx__view_text(cbx__view *v, const char *fmt, ...)
 /* What may be published is without paths. */
 static const char *words_of(cbx__view *v, const char *s)
 {
-    cbx_text public;
+    cbx_text public = cbx__arena_text(v->arena);
 
     if (!v->site->link) return s;
-    cbx_text_init(&public, CBX_IN_ARENA(v->arena));
     cbx__report_put_public(&public, s, 0);
     if (public.status) lost(v);
     return cbx_text_str(&public);
@@ -236,28 +235,28 @@ void cbx__view_row(cbx__view *v, const char *class)
         cbx__pages_begin_row(v->out, class);
 }
 
-/* The key of the next cell. */
-static const char *open_cell(cbx__view *v)
+/* Begins the next cell; NULL: its column is not in this form. */
+static const cbx__column *open_cell(cbx__view *v)
 {
     const cbx__column *c = &v->columns[v->column++ % v->ncolumns];
 
-    if (!v->document) cbx__pages_begin_cell(v->out, c->class, v->column == 1);
-    if (v->column == v->ncolumns) v->column = v->ncolumns;
-    return c->key;
+    if (!v->document && c->title) cbx__pages_begin_cell(v->out, c->class, v->column == 1);
+    return (v->document ? c->key : c->title) ? c : NULL;
 }
 
-void cbx__view_cell_open(cbx__view *v) { open_cell(v); }
+void cbx__view_cell_open(cbx__view *v) { (void)open_cell(v); }
 
 void cbx__view_cell_link(cbx__view *v, const char *href, const char *words)
 {
-    const char *key = open_cell(v);
+    const cbx__column *c = open_cell(v);
 
+    if (!c) return;
     if (!v->document)
         cbx__view_link(v, words ? href : NULL, words ? words : "");
-    else if (key && words)
-        cbx_json_set(v->row, key, json_words(v, words));
-    else if (key)
-        cbx_json_set_null(v->row, key);
+    else if (words)
+        cbx_json_set(v->row, c->key, json_words(v, words));
+    else
+        cbx_json_set_null(v->row, c->key);
 }
 
 void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, const char *scenario, const char *tags)
@@ -276,12 +275,11 @@ void cbx__view_cell(cbx__view *v, const char *words) { cbx__view_cell_link(v, NU
 
 void cbx__view_cell_number(cbx__view *v, double value, const char *shown)
 {
-    const char *key = open_cell(v);
+    const cbx__column *c = open_cell(v);
 
-    if (!v->document)
-        cbx__view_words(v, shown);
-    else if (key)
-        cbx_json_set_number(v->row, key, value);
+    if (!c) return;
+    cbx__view_words(v, shown);
+    if (v->document) cbx_json_set_number(v->row, c->key, value);
 }
 
 void cbx__view_cell_value(cbx__view *v, double value, double lower, double upper, const char *unit)
@@ -291,22 +289,26 @@ void cbx__view_cell_value(cbx__view *v, double value, double lower, double upper
 
 void cbx__view_cell_count(cbx__view *v, size_t n)
 {
-    const char *key = open_cell(v);
+    const cbx__column *c = open_cell(v);
 
-    if (!v->document)
+    if (!c) return;
+    if (v->document)
+        cbx_json_set_int(v->row, c->key, (int64_t)n);
+    else
         cbx_text_printf(v->out, "%zu", n);
-    else if (key)
-        cbx_json_set_int(v->row, key, (int64_t)n);
 }
 
 void cbx__view_cell_time(cbx__view *v, int64_t us)
 {
-    const char *key = open_cell(v);
+    const cbx__column *c = open_cell(v);
     char iso[CBX_TIME_SIZE];
 
+    if (!c) return;
     cbx_time_format_iso(us, iso);
-    if (v->document && key) cbx_json_set_string(v->row, key, iso);
-    if (!v->document) cbx_text_printf(v->out, "<time datetime=\"%s\">%.10s %.5s</time>", iso, iso, iso + 11);
+    if (v->document)
+        cbx_json_set_string(v->row, c->key, iso);
+    else
+        cbx_text_printf(v->out, "<time datetime=\"%s\">%.10s %.5s</time>", iso, iso, iso + 11);
 }
 
 void cbx__view_table_end(cbx__view *v)
@@ -338,16 +340,12 @@ cbx_status cbx__view_figure(cbx__view *v, cbx_status st, cbx_plot *plot, const i
 
 #define MAX_CHOICES 200
 
-void cbx__view_choose_names(cbx__view *v, cbx__field *field,
-                            cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *,
-                                                cbx_err *))
-{
-    if (!cbx__view_got(v, names(v->store, MAX_CHOICES, v->arena, &field->choices, &field->nchoices, NULL)))
-        field->nchoices = 0;
-}
-
 static void put_field(cbx__view *v, const cbx__field *f, const char *value, bool again)
 {
+    const char *const *choices = f->choices;
+    size_t n = f->nchoices;
+
+    if (f->names && !cbx__view_got(v, f->names(v->store, MAX_CHOICES, v->arena, &choices, &n, NULL))) n = 0;
     cbx_text_printf(v->out, "<label><span>%s</span><input type=%s name=%s value=\"", f->label,
                     f->hint && strstr(f->hint, "YYYY") ? "date"
                     : strcmp(f->param, "text")         ? "text"
@@ -355,12 +353,12 @@ static void put_field(cbx__view *v, const cbx__field *f, const char *value, bool
                     f->param);
     cbx__put_mixed(v->out, cbx_text_put_html, "", value ? value : "", "\"", NULL);
     if (f->hint && !strstr(f->hint, "YYYY")) cbx_text_printf(v->out, " placeholder=\"%s\"", f->hint);
-    if (f->nchoices) cbx_text_printf(v->out, " list=list-%s", f->param);
+    if (n) cbx_text_printf(v->out, " list=list-%s", f->param);
     cbx_text_puts(v->out, "></label>");
-    if (!f->nchoices || again) return;
+    if (!n || again) return;
     cbx_text_printf(v->out, "<datalist id=list-%s>", f->param);
-    for (size_t i = 0; i < f->nchoices; i++)
-        cbx__put_mixed(v->out, cbx_text_put_html, "<option value=\"", f->choices[i], "\">", NULL);
+    for (size_t i = 0; i < n; i++)
+        cbx__put_mixed(v->out, cbx_text_put_html, "<option value=\"", choices[i], "\">", NULL);
     cbx_text_puts(v->out, "</datalist>");
 }
 

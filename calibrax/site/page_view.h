@@ -151,7 +151,9 @@ cbx_status cbx__view_case(cbx__view *v, cbx_err *err);
 
 /* A run by an id that the store lists, or "baseline:NAME" of one that it lists.  CBX_EINVAL: no id
  * was given; CBX_ENOENT; CBX_EFORMAT */
-cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err);
+cbx_status cbx__view_load(cbx__view *v, const char *param, cbx_run **out, cbx_err *err);
+/* Reads what the address selects series by: branch, point, scenario, metric and tags. */
+cbx_status cbx__view_select(cbx__view *v, cbx_store_query *q, cbx_err *err);
 /* A fact with a link to the trace of a run; nothing where the run has none. */
 void cbx__view_fact_trace(cbx__view *v, const cbx_run *run);
 /* What refers to a page, as cbx__view_href: that of one parameter, and others. */
@@ -165,14 +167,12 @@ const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b);
 /* A form with a text field a parameter, which asks for the same page; in JSON nothing. */
 typedef struct cbx__field {
     const char *param, *label, *hint; /* hint: shown while it is empty; NULL: none */
+    bool many;                        /* takes several values, a field each and one more */
     const char *const *choices;       /* suggestions; NULL: none */
     size_t nchoices;
-    bool many; /* takes several values, a field each and one more */
+    /* names of the store as suggestions, cbx_store_point_names, cbx_store_metric_names; NULL: those above */
+    cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *, cbx_err *);
 } cbx__field;
-/* The names of a store as choices: cbx_store_point_names, cbx_store_metric_names. */
-void cbx__view_choose_names(cbx__view *v, cbx__field *field,
-                            cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *,
-                                                cbx_err *));
 void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, size_t n);
 
 #endif

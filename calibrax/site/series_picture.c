@@ -10,7 +10,7 @@
 #define MARKED      60 /* more points are a line without marks */
 #define MIN_SEGMENT 3
 
-cbx__drawn cbx__series_values(cbx__view *v, const cbx_trend_series *s, const char *machine, bool any)
+cbx__drawn cbx__series_values(cbx__view *v, const cbx_trend_series *s, const char *machine)
 {
     cbx__drawn d = { .at = cbx__view_alloc(v, s->npoints, sizeof *d.at),
                      .x = cbx__view_alloc(v, s->npoints, sizeof *d.x),
@@ -18,7 +18,7 @@ cbx__drawn cbx__series_values(cbx__view *v, const cbx_trend_series *s, const cha
 
     for (size_t i = 0; d.at && d.x && d.y && i < s->npoints; i++) {
         const cbx_trend_point *p = &s->points[i];
-        if (!any && (!machine || !p->machine ? machine != p->machine : strcmp(machine, p->machine) != 0)) continue;
+        if (!machine || !p->machine ? machine != p->machine : strcmp(machine, p->machine) != 0) continue;
         d.left_out += !isfinite(p->value);
         if (!isfinite(p->value)) continue;
         d.at[d.n] = p;
@@ -96,30 +96,15 @@ void cbx__series_spark(cbx__view *v, const cbx__drawn *d, const char *words)
 
 cbx_status cbx__series_plot(cbx__view *v, cbx_plot *plot, const cbx__drawn *d, const char *label, cbx_err *err)
 {
-    cbx_plot_series line = { .label = label, .x = d->x, .y = d->y, .n = d->n };
-    spans s;
+    const spans s = spans_of(v, d, SPANS);
+    cbx_plot_series line = { .label = label, .x = s.x, .y = s.mean, .lower = s.low, .upper = s.high, .n = s.n };
 
-    if (d->n <= SPANS) {
-        double *bounds = cbx__view_alloc(v, 2 * d->n + 1, sizeof *bounds);
-        if (!bounds) return cbx_fail_nomem(err, "a page");
-        for (size_t i = 0; i < d->n; i++) {
-            bounds[i] = d->at[i]->lower;
-            bounds[d->n + i] = d->at[i]->upper;
-        }
-        line.lower = bounds;
-        line.upper = bounds + d->n;
-        line.how = CBX_PLOT_JOIN | (d->n <= MARKED ? CBX_PLOT_MARK | CBX_PLOT_WHISK : CBX_PLOT_BAND);
-        return cbx_plot_line(plot, &line, err);
-    }
-    s = spans_of(v, d, SPANS);
     if (!s.n) return cbx_fail_nomem(err, "a page");
-    line = (cbx_plot_series){ .label = label,
-                              .x = s.x,
-                              .y = s.mean,
-                              .lower = s.low,
-                              .upper = s.high,
-                              .n = s.n,
-                              .how = CBX_PLOT_JOIN | CBX_PLOT_BAND };
+    for (size_t i = 0; d->n <= SPANS && i < d->n; i++) { /* a value a span: its interval */
+        s.low[i] = d->at[i]->lower;
+        s.high[i] = d->at[i]->upper;
+    }
+    line.how = CBX_PLOT_JOIN | (d->n <= MARKED ? CBX_PLOT_MARK | CBX_PLOT_WHISK : CBX_PLOT_BAND);
     return cbx_plot_line(plot, &line, err);
 }
 

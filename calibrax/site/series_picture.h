@@ -13,9 +13,8 @@ typedef struct cbx__drawn {
     size_t left_out; /* values that are not finite */
 } cbx__drawn;
 
-/* The finite values of one machine.  @param machine  fingerprint; NULL: of runs that name none
- * @param any  of all machines */
-cbx__drawn cbx__series_values(cbx__view *v, const cbx_trend_series *s, const char *machine, bool any);
+/* The finite values of one machine.  @param machine  fingerprint; NULL: of runs that name none */
+cbx__drawn cbx__series_values(cbx__view *v, const cbx_trend_series *s, const char *machine);
 /* Where the level of the newest values changes.  Indices are those of d.
  * @param max  values looked at; 0: all */
 size_t cbx__series_changes(cbx__view *v, const cbx__drawn *d, size_t max, cbx_change **out);

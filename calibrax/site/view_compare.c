@@ -56,9 +56,9 @@ static void put_form(cbx__view *v)
     for (size_t i = 0; choices && i < n; i++) choices[i] = cbx__view_text(v, "baseline:%s", names[i]);
     for (size_t i = 0; choices && i < list.count; i++) choices[n + i] = list.entries[i].id;
     size_t all = choices ? n + list.count : 0;
-    const cbx__field fields[] = { { "a", "Reference", "id of a run", choices, all, false },
-                                  { "b", "Run", "id of a run", choices, all, false },
-                                  { "threshold", "Threshold [%]", "5", NULL, 0, false } };
+    const cbx__field fields[] = { { "a", "Reference", "id of a run", false, choices, all, NULL },
+                                  { "b", "Run", "id of a run", false, choices, all, NULL },
+                                  { .param = "threshold", .label = "Threshold [%]", .hint = "5" } };
     cbx__view_form(v, "Compare", fields, CBX_LEN(fields));
 }
 
@@ -197,7 +197,7 @@ cbx_status cbx__view_compare(cbx__view *v, cbx_err *err)
         put_form(v);
         return CBX_OK;
     }
-    cbx_status st = cbx__view_load(v, "a", false, &reference, err);
-    if (!st) st = cbx__view_load(v, "b", false, &run, err);
+    cbx_status st = cbx__view_load(v, "a", &reference, err);
+    if (!st) st = cbx__view_load(v, "b", &run, err);
     return st ? st : compare(v, reference, run, threshold / 100, err);
 }

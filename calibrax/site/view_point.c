@@ -140,7 +140,7 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
                                            { "Better", "better", NULL },
                                            { "Meaning", "description", NULL } };
     CBX_OWNED(cbx_run) *run = NULL;
-    cbx_status st = cbx__view_load(v, "run", false, &run, err);
+    cbx_status st = cbx__view_load(v, "run", &run, err);
     const cbx_point *p = st ? NULL : find_point(v, run, err);
 
     if (!p) return st ? st : err->status;

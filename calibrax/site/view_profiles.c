@@ -38,7 +38,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
         { "Bound by", "bound", NULL }
     };
     const cbx_store_query q = { .scenario = SCENARIO, .run_text = cbx__request_param(v->request, "text") };
-    static const cbx__field fields[] = { { "text", "Text", "id, commit, branch, machine", NULL, 0, false } };
+    static const cbx__field fields[] = { { .param = "text", .label = "Text", .hint = "id, commit, branch, machine" } };
     CBX_CLEARED(cbx_store_list) list = { 0 };
     cbx_status st = cbx_store_query_runs(v->store, &q, &list, err);
 

@@ -26,31 +26,26 @@ static void put_value(cbx__view *v, const cbx_run *run, const cbx_run *config, c
                          cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_cell_link(v, cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags), m->name);
     cbx__view_cell_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit);
-    if (v->document) { /* what the words hold, as members */
-        cbx__view_cell_number(v, m->metric.lower, "");
-        cbx__view_cell_number(v, m->metric.upper, "");
-        cbx__view_cell(v, unit);
-    }
+    cbx__view_cell_number(v, m->metric.lower, ""); /* what the words hold, as members */
+    cbx__view_cell_number(v, m->metric.upper, "");
+    cbx__view_cell(v, unit);
     cbx__view_cell_number(v, (double)m->metric.nsamples,
                           m->metric.nsamples ? cbx__view_text(v, "%zu", m->metric.nsamples) : "");
 }
 
 static void put_values(cbx__view *v, const cbx_run *run, const cbx_run *config)
 {
-    static const cbx__column page[] = { { "Point", "point", NULL },
-                                        { "Metric", "metric", NULL },
-                                        { "Value", "value", "n" },
-                                        { "Samples", "samples", "n" } },
-                             json[] = { { "", "point", NULL }, { "", "metric", NULL }, { "", "value", "n" },
-                                        { "", "lower", "n" },  { "", "upper", "n" },   { "", "unit", NULL },
-                                        { "", "samples", "n" } };
+    static const cbx__column columns[] = {
+        { "Point", "point", NULL },    { "Metric", "metric", NULL }, { "Value", "value", "n" },
+        { NULL, "lower", NULL },       { NULL, "upper", NULL },      { NULL, "unit", NULL },
+        { "Samples", "samples", "n" },
+    };
     size_t total = 0, at = 0;
 
     for (size_t i = 0; i < cbx_run_npoints(run); i++) total += cbx_run_point(run, i)->nmetrics;
     const cbx__paging rows = cbx__view_page(v, VALUES_A_PAGE, total);
     cbx__view_section(v, "Points");
-    cbx__view_table(v, "values", "values of the points", v->document ? json : page,
-                    v->document ? CBX_LEN(json) : CBX_LEN(page));
+    cbx__view_table(v, "values", "values of the points", columns, CBX_LEN(columns));
     for (size_t i = 0; i < cbx_run_npoints(run) && at < rows.to; i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = rows.from > at ? rows.from - at : 0; k < p->nmetrics && at + k < rows.to; k++)
@@ -145,7 +140,7 @@ static cbx_status put_comparisons(cbx__view *v, const cbx_run *run, cbx_err *err
 cbx_status cbx__view_run(cbx__view *v, cbx_err *err)
 {
     CBX_OWNED(cbx_run) *run = NULL, *config = NULL;
-    cbx_status st = cbx__view_load(v, "id", false, &run, err);
+    cbx_status st = cbx__view_load(v, "id", &run, err);
 
     if (st) return st;
     if (cbx_path_exists(v->store->config))

@@ -62,21 +62,19 @@ static cbx_status read_time(const cbx__request *r, const char *param, int64_t *u
 static void put_filter(cbx__view *v, const cbx_store_list *list)
 {
     cbx__field fields[] = {
-        { "text", "Text", "id, commit, branch, machine", NULL, 0, false },
-        { "branch", "Branch", NULL, NULL, 0, false },
-        { "machine", "Machine", NULL, NULL, 0, false },
-        { "point", "Point", NULL, NULL, 0, false },
-        { "metric", "Metric", NULL, NULL, 0, false },
-        { "tag", "Tag", "key=value", NULL, 0, true },
-        { "since", "Since", "YYYY-MM-DD", NULL, 0, false },
-        { "until", "Before", "YYYY-MM-DD", NULL, 0, false },
+        { .param = "text", .label = "Text", .hint = "id, commit, branch, machine" },
+        { .param = "branch", .label = "Branch" },
+        { .param = "machine", .label = "Machine" },
+        { .param = "point", .label = "Point", .names = cbx_store_point_names },
+        { .param = "metric", .label = "Metric", .names = cbx_store_metric_names },
+        { .param = "tag", .label = "Tag", .hint = "key=value", .many = true },
+        { .param = "since", .label = "Since", .hint = "YYYY-MM-DD" },
+        { .param = "until", .label = "Before", .hint = "YYYY-MM-DD" },
     };
 
     if (!cbx__view_has_forms(v)) return;
     choices_of(v, list, offsetof(cbx_store_entry, branch), &fields[1]);
     choices_of(v, list, offsetof(cbx_store_entry, machine), &fields[2]);
-    cbx__view_choose_names(v, &fields[3], cbx_store_point_names);
-    cbx__view_choose_names(v, &fields[4], cbx_store_metric_names);
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
 }
 
@@ -120,18 +118,14 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, const cbx__paging
 cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
 {
     const cbx__request *r = v->request;
-    cbx_store_query q = { .branch = cbx__request_param(r, "branch"),
-                          .commit = cbx__request_param(r, "commit"),
+    cbx_store_query q = { .commit = cbx__request_param(r, "commit"),
                           .machine = cbx__request_param(r, "machine"),
-                          .point = cbx__request_param(r, "point"),
-                          .scenario = cbx__request_param(r, "scenario"),
-                          .metric = cbx__request_param(r, "metric"),
                           .run_text = cbx__request_param(r, "text") };
     CBX_CLEARED(cbx_store_list) list = { 0 };
     cbx_status st = read_time(r, "since", &q.since_us, err);
 
     if (!st) st = read_time(r, "until", &q.until_us, err);
-    if (!st) st = cbx__request_tags(r, v->arena, &q.tags, &q.ntags, err);
+    if (!st) st = cbx__view_select(v, &q, err);
     if (!st) st = cbx_store_query_runs(v->store, &q, &list, err);
     if (st) return st;
     const size_t n = list.count;

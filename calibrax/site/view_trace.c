@@ -154,17 +154,15 @@ static void put_name(cbx__view *v, const char *href, const char *name, const cha
 {
     if (v->document) {
         cbx__view_cell(v, name);
-        cbx__view_cell(v, device);
-        return;
+    } else {
+        cbx__view_cell_open(v);
+        cbx_text_puts(v->out, "<span class=long>");
+        cbx__view_link(v, href, name);
+        cbx_text_puts(v->out, several ? "</span><small>" : "</span>");
+        if (several) cbx__view_words(v, device);
+        if (several) cbx_text_puts(v->out, "</small>");
     }
-    cbx__view_cell_open(v);
-    cbx_text_puts(v->out, "<span class=long>");
-    cbx__view_link(v, href, name);
-    cbx_text_puts(v->out, "</span>");
-    if (!several) return;
-    cbx_text_puts(v->out, "<small>");
-    cbx__view_words(v, device);
-    cbx_text_puts(v->out, "</small>");
+    cbx__view_cell(v, device);
 }
 
 /* --- tables --- */
@@ -186,29 +184,26 @@ static int by_gap(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* A list, with all columns in JSON; on the page the device is below the name. */
+/* A list; on the page the device is below the name. */
 static void put_list(cbx__view *v, const cbx_run *run, const trace *t, int k)
 {
-    static const cbx__column of_kernels[] = { { "Kernel", "kernel", NULL },  { "Device", "device", NULL },
+    static const cbx__column of_kernels[] = { { "Kernel", "kernel", NULL },  { NULL, "device", NULL },
                                               { "Share", "share", "n" },     { "Own time", "self_s", "n" },
                                               { "Calls", "calls", "n" },     { "Total time", "total_s", "n" },
                                               { "Mean call", "mean_s", "n" } },
-                             of_lanes[] = { { "Lane", "lane", NULL },         { "Device", "device", NULL },
+                             of_lanes[] = { { "Lane", "lane", NULL },         { NULL, "device", NULL },
                                             { "Busy", "busy_share", "n" },    { "Gaps", "gaps", "n" },
                                             { "Time in gaps", "gap_s", "n" }, { "Longest gap", "longest_gap_s", "n" } };
-    const cbx__column *columns = k == KERNELS ? of_kernels : of_lanes;
-    const size_t ncolumns = k == KERNELS ? CBX_LEN(of_kernels) : CBX_LEN(of_lanes);
-    cbx__column *shown = cbx__view_alloc(v, ncolumns, sizeof *shown);
 
-    if (!shown || !is_here(v, t, t->n[k])) return;
+    if (!is_here(v, t, t->n[k])) return;
     cbx__view_section(v, k == LANES ? "Gaps of the lanes" : t->longest_only ? "Longest kernels" : "Kernels");
     if (!t->n[k]) cbx__view_note(v, k == KERNELS ? "The trace has no kernel." : "The trace has no lane.");
     if (!t->n[k] && !v->document) return;
     if (k == LANES && t->n[k]) qsort(t->entries[k], t->n[k], sizeof **t->entries, by_gap);
-    shown[0] = columns[0];
-    memcpy(shown + 1, columns + 2, (ncolumns - 2) * sizeof *shown);
-    cbx__view_table(v, k == KERNELS ? "kernels" : "lanes", k == KERNELS ? "kernels" : "gaps of the lanes",
-                    v->document ? columns : shown, v->document ? ncolumns : ncolumns - 1);
+    if (k == KERNELS)
+        cbx__view_table(v, "kernels", "kernels", of_kernels, CBX_LEN(of_kernels));
+    else
+        cbx__view_table(v, "lanes", "gaps of the lanes", of_lanes, CBX_LEN(of_lanes));
     for (size_t i = t->rows.from; i < t->n[k] && i < t->rows.to; i++) {
         const entry *e = &t->entries[k][i];
         cbx__view_row(v, NULL);
@@ -285,7 +280,7 @@ static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link
 cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 {
     CBX_OWNED(cbx_run) *run = NULL;
-    cbx_status st = cbx__view_load(v, "id", false, &run, err);
+    cbx_status st = cbx__view_load(v, "id", &run, err);
     size_t at = 0;
 
     if (st) return st;

@@ -40,7 +40,7 @@ static cbx_status put_series(void *user, const cbx_trend_series *s, cbx_err *err
     listing *l = user;
     cbx__view *v = l->v;
     const cbx_trend_point *newest = &s->points[s->npoints - 1];
-    cbx__drawn d = cbx__series_values(v, s, newest->machine, false);
+    cbx__drawn d = cbx__series_values(v, s, newest->machine);
     const char *unit = unit_of(l, s->metric);
     cbx_change *changes;
     size_t n = cbx__series_changes(v, &d, LIST_CHANGES, &changes);
@@ -65,22 +65,6 @@ static cbx_status put_series(void *user, const cbx_trend_series *s, cbx_err *err
     return CBX_OK;
 }
 
-static void put_filter(cbx__view *v)
-{
-    cbx__field fields[] = {
-        { "text", "Text", "point, scenario, tag, metric", NULL, 0, false },
-        { "point", "Point", NULL, NULL, 0, false },
-        { "metric", "Metric", NULL, NULL, 0, false },
-        { "scenario", "Scenario", NULL, NULL, 0, false },
-        { "tag", "Tag", "key=value", NULL, 0, true },
-        { "branch", "Branch", NULL, NULL, 0, false },
-    };
-
-    cbx__view_choose_names(v, &fields[1], cbx_store_point_names);
-    cbx__view_choose_names(v, &fields[2], cbx_store_metric_names);
-    cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
-}
-
 cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
 {
     static const cbx__column columns[] = {
@@ -88,24 +72,26 @@ cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
         { "Newest", "value", "n" },  { "Last change", "last_change", NULL },
         { "Over time", NULL, NULL }, { "Values", "values", "n" },
     };
-    const cbx__request *r = v->request;
-    cbx_store_query q = { .branch = cbx__request_param(r, "branch"),
-                          .point = cbx__request_param(r, "point"),
-                          .scenario = cbx__request_param(r, "scenario"),
-                          .metric = cbx__request_param(r, "metric"),
-                          .series_text = cbx__request_param(r, "text"),
-                          .series_limit = SERIES_A_PAGE };
+    static const cbx__field fields[] = {
+        { .param = "text", .label = "Text", .hint = "point, scenario, tag, metric" },
+        { .param = "point", .label = "Point", .names = cbx_store_point_names },
+        { .param = "metric", .label = "Metric", .names = cbx_store_metric_names },
+        { .param = "scenario", .label = "Scenario" },
+        { .param = "tag", .label = "Tag", .hint = "key=value", .many = true },
+        { .param = "branch", .label = "Branch" },
+    };
+    cbx_store_query q = { .series_text = cbx__request_param(v->request, "text"), .series_limit = SERIES_A_PAGE };
     listing l = { .v = v };
     size_t n = 0;
     cbx__paging rows;
-    cbx_status st = cbx__request_tags(r, v->arena, &q.tags, &q.ntags, err);
+    cbx_status st = cbx__view_select(v, &q, err);
 
     if (!st) st = cbx_store_count_series(v->store, &q, &n, err);
     if (st) return st;
     rows = cbx__view_page(v, SERIES_A_PAGE, n);
     q.series_first = rows.from;
     cbx__view_begin(v, "trends", "Trends");
-    put_filter(v);
+    cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
     cbx__view_note(v,
                    n ? "%zu series; points that differ in scenario or in a tag are series of their own. Last change: "
                        "within the newest %d values of the machine that measured last."
@@ -209,7 +195,7 @@ static cbx_status draw(cbx__view *v, const cbx_trend_series *s, const cbx_metric
     o.y_label = def->unit && *def->unit ? cbx__view_text(v, "%s [%s]", s->metric, def->unit) : s->metric;
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     for (size_t m = 0; !st && m < nmachines; m++) {
-        cbx__drawn of = m ? cbx__series_values(v, s, machines[m], false) : *d;
+        cbx__drawn of = m ? cbx__series_values(v, s, machines[m]) : *d;
         if (of.n) colours[used++] = others[m];
         if (of.n)
             st = cbx__series_plot(v, plot, &of,
@@ -246,7 +232,7 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     if (!cbx__view_got(v, cbx_store_metric_def(v->store, s->metric, v->arena, &def, NULL)))
         def = (cbx_metric_def){ .unit = NULL };
     nmachines = machines_of(s, machines);
-    d = cbx__series_values(v, s, machines[0], false);
+    d = cbx__series_values(v, s, machines[0]);
     n = cbx__series_changes(v, &d, MAX_CHANGES, &changes);
     cbx__view_begin(v, "trends", cbx__view_text(v, "%s of %s", s->metric, s->point));
     cbx__view_facts(v);
@@ -282,18 +268,10 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
 
 cbx_status cbx__view_trend(cbx__view *v, cbx_err *err)
 {
-    const cbx__request *r = v->request;
-    one o = { v,
-              { .metric = cbx__request_param(r, "metric"),
-                .point = cbx__request_param(r, "point"),
-                .scenario = cbx__request_param(r, "scenario"),
-                .machine = cbx__request_param(r, "machine"),
-                .branch = cbx__request_param(r, "branch") },
-              false };
-    cbx_status st;
+    one o = { .v = v, .q = { .machine = cbx__request_param(v->request, "machine") } };
+    cbx_status st = cbx__view_select(v, &o.q, err);
 
     if (!o.q.metric) return cbx_fail(err, CBX_EINVAL, "the address lacks the series: metric=NAME&point=NAME");
-    st = cbx__request_tags(r, v->arena, &o.q.tags, &o.q.ntags, err);
     if (!st) st = cbx_store_trend_each(v->store, &o.q, NULL, show_one, &o, err);
     if (!st && !o.found) st = cbx_fail(err, CBX_ENOENT, "the store has no such series");
     return st;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/together.h"
 #include "calibrax/site/page_view.h"
 
 #define MAX_TAGS 50 /* that a page shows of a point */
@@ -47,12 +48,11 @@ const char *cbx__view_percent(cbx__view *v, double share)
 const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n)
 {
     cbx_tag *sorted = cbx__view_alloc(v, n, sizeof *sorted);
-    cbx_text text;
+    cbx_text text = cbx__arena_text(v->arena);
 
     if (!sorted || !n) return "";
     memcpy(sorted, tags, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, cbx_tag_compare);
-    cbx_text_init(&text, CBX_IN_ARENA(v->arena));
     for (size_t i = 0; i < n && (v->document || i < MAX_TAGS); i++)
         cbx_text_printf(&text, "%s%s=%s", i ? ", " : "", sorted[i].key, sorted[i].value);
     if (!v->document && n > MAX_TAGS) cbx_text_printf(&text, " and %zu more", n - MAX_TAGS);
@@ -104,9 +104,9 @@ const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b)
     return to_page(v, "compare", (const cbx__param[3]){ { "a", a }, { "b", b } }, NULL, 0);
 }
 
-/* --- runs that the store lists --- */
+/* --- what the address names --- */
 
-cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err)
+cbx_status cbx__view_load(cbx__view *v, const char *param, cbx_run **out, cbx_err *err)
 {
     const char *id = cbx__request_param(v->request, param);
     const char *const *names;
@@ -123,6 +123,14 @@ cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **
     }
     st = cbx_store_has_run(v->store, id, &found, err);
     if (!st && !found) return cbx_fail(err, CBX_ENOENT, "the store has no run '%.200s'", id);
-    if (!st) st = bare ? cbx_store_load_bare(v->store, id, out, err) : cbx_store_load(v->store, id, out, err);
-    return st;
+    return st ? st : cbx_store_load(v->store, id, out, err);
+}
+
+cbx_status cbx__view_select(cbx__view *v, cbx_store_query *q, cbx_err *err)
+{
+    q->branch = cbx__request_param(v->request, "branch");
+    q->point = cbx__request_param(v->request, "point");
+    q->scenario = cbx__request_param(v->request, "scenario");
+    q->metric = cbx__request_param(v->request, "metric");
+    return cbx__request_tags(v->request, v->arena, &q->tags, &q->ntags, err);
 }
