@@ -162,18 +162,16 @@ static void forget_uri(void *user, mhd_connection *c, void **request, int how)
     *request = NULL;
 }
 
-/* A browser takes the headers of a 304 for those of the page that it has: it has no policy and no type
- * of its own. */
-static bool add_headers(cbx_site_server *s, mhd_response *r, bool other_method)
+/* Sends the reply.  A browser takes the headers of a 304 for those of the page that it has: it has no
+ * policy and no type of its own. */
+static int send_reply(cbx_site_server *s, mhd_connection *c)
 {
     const cbx_site_reply *p = &s->reply;
-    const bool page = p->status != 304;
-    const char *policy = cbx_text_str(&p->policy);
+    const bool page = p->status != 304, other_method = p->status == 405;
+    const char *policy = *cbx_text_str(&p->policy) ? cbx_text_str(&p->policy) : "default-src 'none'";
     const char *const headers[][2] = {
         { "Content-Type", page ? p->type : NULL },
-        { "Content-Security-Policy", !page     ? NULL
-                                     : *policy ? policy
-                                               : "default-src 'none'" },
+        { "Content-Security-Policy", page ? policy : NULL },
         { "X-Frame-Options", "DENY" },
         { "X-Content-Type-Options", "nosniff" },
         { "Referrer-Policy", "no-referrer" },
@@ -184,25 +182,17 @@ static bool add_headers(cbx_site_server *s, mhd_response *r, bool other_method)
         { "Allow", other_method ? "GET, HEAD" : NULL },
         { "Connection", other_method ? "close" : NULL },
     };
+    mhd_response *r = s->mhd.create_response_from_buffer(p->body.len, p->body.len ? p->body.data : NULL, MEMORY_COPIED);
+    int sent = r ? YES : NO;
 
-    for (size_t i = 0; i < CBX_LEN(headers); i++)
-        if (headers[i][1] && s->mhd.add_response_header(r, headers[i][0], headers[i][1]) != YES) return false;
-    return true;
-}
-
-/* Sends the reply. */
-static int send_reply(cbx_site_server *s, mhd_connection *c)
-{
-    const cbx_text *body = &s->reply.body;
-    mhd_response *r = s->mhd.create_response_from_buffer(body->len, body->len ? body->data : NULL, MEMORY_COPIED);
-    int sent = NO;
-
+    for (size_t i = 0; sent == YES && i < CBX_LEN(headers); i++)
+        if (headers[i][1]) sent = s->mhd.add_response_header(r, headers[i][0], headers[i][1]);
+    if (sent == YES) sent = s->mhd.queue_response(c, (unsigned)p->status, r);
     if (!r) return NO;
-    if (add_headers(s, r, s->reply.status == 405)) sent = s->mhd.queue_response(c, (unsigned)s->reply.status, r);
     s->mhd.destroy_response(r);
-    if (s->reply.status == 200)
+    if (p->status == 200)
         s->served.pages++;
-    else if (s->reply.status == 304)
+    else if (p->status == 304)
         s->served.unchanged++;
     else
         s->served.refused++;

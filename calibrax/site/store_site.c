@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/build_id.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/path.h"
 #include "calibrax/pages/page_head.h"
 #include "calibrax/site/page_view.h"
@@ -32,12 +33,8 @@ cbx_status cbx_site_open(cbx_ctx *ctx, cbx_store *store, const char *title, cbx_
     cbx_arena_init(&s->passing, al);
     if (!title) title = *base && strcmp(base, ".") != 0 ? base : "calibrax";
     s->title = cbx_arena_strdup(&s->arena, title);
-    if (!s->title) {
-        cbx_site_close(s);
-        return cbx_fail_nomem(err, "the pages of a store");
-    }
-    *out = s;
-    return CBX_OK;
+    const cbx_status st = s->title ? CBX_OK : cbx_fail_nomem(err, "the pages of a store");
+    return CBX_FINISH(st, *out = s, cbx_site_close(s));
 }
 
 void cbx_site_close(cbx_site *s)
@@ -91,29 +88,6 @@ static void put_failure(cbx__view *v, int status, const char *message)
     cbx__view_end(v);
 }
 
-/* The page of a request, or of why it was not understood. */
-static cbx_status put_page(cbx_site *s, const cbx__request *request, cbx_status st, cbx_err *err, cbx_site_reply *reply)
-{
-    const char *format = cbx__request_param(request, "format");
-    cbx__view v = {
-        .site = s, .ctx = s->ctx, .store = s->store, .arena = &s->passing, .request = request, .out = &reply->body
-    };
-    bool json = format && !strcmp(format, "json");
-    size_t i = 0;
-
-    if (json) v.document = cbx_json_new_object();
-    if (json && !v.document) st = CBX_ENOMEM;
-    while (!st && i < CBX_LEN(views) && strcmp(views[i].page, request->page) != 0) i++;
-    if (!st) st = i < CBX_LEN(views) ? views[i].view(&v, err) : cbx_fail(err, CBX_ENOENT, "there is no such page");
-    if (!st && !v.whole) cbx__view_end(&v);
-    reply->status = !st ? 200 : st == CBX_EINVAL ? 400 : st == CBX_ENOENT ? 404 : st == CBX_ENOMEM ? 503 : 500;
-    if (st && st != CBX_ENOMEM) put_failure(&v, reply->status, err->message);
-    reply->type = v.document ? "application/json" : "text/html; charset=utf-8";
-    if (!v.document) cbx__pages_put_policy(&reply->policy, st ? NULL : v.script_hash);
-    cbx_json_unref(v.document);
-    return st == CBX_ENOMEM || reply->body.status || reply->policy.status ? CBX_ENOMEM : CBX_OK;
-}
-
 /* Of the store's state, the program and the target; "" where the state is unknown.  This is the one
  * look at the store's folder for a page. */
 static cbx_status make_tag(cbx_site *s, const char *target, cbx_site_reply *reply, cbx_err *err)
@@ -135,19 +109,34 @@ static cbx_status make_tag(cbx_site *s, const char *target, cbx_site_reply *repl
     return CBX_OK;
 }
 
-/* The page of a target, or of the failure before it. */
+/* The page of a target, or of a failure.  @param st  one before this call */
 static cbx_status get_page(cbx_site *s, const char *target, cbx_status st, cbx_err *err, cbx_site_reply *reply)
 {
     cbx__request request = { .page = "" };
+    cbx__view v = {
+        .site = s, .ctx = s->ctx, .store = s->store, .arena = &s->passing, .request = &request, .out = &reply->body
+    };
+    size_t i = 0;
 
     cbx_text_reset(&reply->body);
     cbx_text_reset(&reply->policy);
     if (!st) st = cbx__request_parse(target, &s->passing, &request, err);
+    const char *format = cbx__request_param(&request, "format");
+    const bool json = format && !strcmp(format, "json");
+    if (json) v.document = cbx_json_new_object();
+    if (json && !v.document) st = CBX_ENOMEM;
     cbx_store_hold(s->store, true);
-    st = put_page(s, &request, st, err, reply);
+    while (!st && i < CBX_LEN(views) && strcmp(views[i].page, request.page) != 0) i++;
+    if (!st) st = i < CBX_LEN(views) ? views[i].view(&v, err) : cbx_fail(err, CBX_ENOENT, "there is no such page");
+    if (!st && !v.whole) cbx__view_end(&v);
+    reply->status = !st ? 200 : st == CBX_EINVAL ? 400 : st == CBX_ENOENT ? 404 : st == CBX_ENOMEM ? 503 : 500;
+    if (st && st != CBX_ENOMEM) put_failure(&v, reply->status, err->message);
+    reply->type = v.document ? "application/json" : "text/html; charset=utf-8";
+    if (!v.document) cbx__pages_put_policy(&reply->policy, st ? NULL : v.script_hash);
+    cbx_json_unref(v.document);
     cbx_store_hold(s->store, false);
     cbx_arena_clear(&s->passing);
-    return st;
+    return st == CBX_ENOMEM || reply->body.status || reply->policy.status ? CBX_ENOMEM : CBX_OK;
 }
 
 cbx_status cbx__site_page(cbx_site *s, const char *target, cbx_site_reply *reply)
