@@ -370,12 +370,10 @@ static void put_names(const cbx_metric_collection *c, cbx_text *out)
 /* Of all members: those that share a state may be others than in another collection. */
 static void put_parameters(const cbx_metric_collection *c, cbx_text *out)
 {
-    char v[CBX_FORMAT_SIZE];
-
     for (size_t i = 0; i < c->members.n; i++) {
         const member *m = &c->members.items[i];
         for (size_t k = 0; k < cbx_metric_parameters(m->given.metric); k++)
-            cbx_text_printf(out, "%s ", cbx_format_double(m->parameters[k], v));
+            cbx_text_printf(out, "%s ", CBX__TEXT_NUMBER(m->parameters[k]));
         cbx_text_putc(out, ';');
     }
 }

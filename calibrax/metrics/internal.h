@@ -176,6 +176,12 @@ static inline const char *cbx__plural(size_t n) { return n == 1 ? "" : "s"; }
 /** Records CBX_EDOM and so on with the metric's name in front; returns the failed array. */
 #define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
     cbx__refuse(ctx, status, "%s: " fmt, (call)->metric->name, __VA_ARGS__)
+/** The same, as the answer of a check. */
+#define cbx__metric_refused(...) (cbx__metric_refuse(__VA_ARGS__), false)
+
+/* For the arguments of a message, as text that lives until the block ends: dtype and shape of an array; a number. */
+#define CBX__TEXT_OF(x)     cbx_array_desc_text(cbx_array_get_desc(x), (char[128]){ 0 }, 128)
+#define CBX__TEXT_NUMBER(v) cbx_format_double(v, (char[CBX_FORMAT_SIZE]){ 0 })
 
 /* ---- values in C, where they are known ---- */
 

@@ -35,7 +35,7 @@ void cbx__neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_arr
 cbx_array *cbx__for_items(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *in, cbx_array *x, cbx_dtype dtype)
 {
     cbx_array_desc items = { .dtype = dtype };
-    char given[128], shape[128];
+    char shape[128];
     bool fits;
 
     item_shape(b, in, &items.ndim, items.shape);
@@ -47,23 +47,21 @@ cbx_array *cbx__for_items(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *i
     if (fits) return cbx_broadcast_to(ctx, cbx_astype(ctx, x, dtype), items.ndim, items.shape);
     cbx_array_desc_text(&items, shape, sizeof shape);
     return cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' is %s: it must be for items of the shape %s", b->metric->name,
-                       dtype == CBX_BOOL ? "mask" : "weights",
-                       cbx_array_desc_text(cbx_array_get_desc(x), given, sizeof given), strchr(shape, '('));
+                       dtype == CBX_BOOL ? "mask" : "weights", CBX__TEXT_OF(x), strchr(shape, '('));
 }
 
 const cbx_array *cbx__select_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
 {
     const cbx_array *kept;
 
-    if (cbx_array_ndim(mask) != 1) {
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask must have one axis, not %d", b->metric->name, cbx_array_ndim(mask));
-        return NULL;
-    }
-    if (!cbx__metric_has_data(ctx, &(cbx_metric_call){ .in = (cbx_array *[]){ (cbx_array *)mask, NULL } })) {
-        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: a mask cannot be traced: leave the items out before the call",
-                    b->metric->name);
-        return NULL;
-    }
+    if (cbx_array_ndim(mask) != 1)
+        return cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask must have one axis, not %d", b->metric->name,
+                           cbx_array_ndim(mask)),
+               NULL;
+    if (!cbx__metric_has_data(ctx, &(cbx_metric_call){ .in = (cbx_array *[]){ (cbx_array *)mask, NULL } }))
+        return cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: a mask cannot be traced: leave the items out before the call",
+                           b->metric->name),
+               NULL;
     kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
     const size_t n = cbx_array_dim(mask, 0);
     for (size_t i = 0; i < b->nin; i++) {

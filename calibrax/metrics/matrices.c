@@ -52,7 +52,7 @@ static void asymmetry(const double *x, size_t n, double *gap, double *size)
 static bool is_symmetric(cbx_ctx *ctx, const matrix *m)
 {
     const double *x = m->x;
-    char a[CBX_FORMAT_SIZE], b[CBX_FORMAT_SIZE], name[256];
+    char name[256];
     double gap, size;
     size_t i = 0, j = 0;
 
@@ -62,8 +62,8 @@ static bool is_symmetric(cbx_ctx *ctx, const matrix *m)
         if (++j == m->n) i++, j = 0;
     return cbx__refused(ctx, CBX_EDOM,
                         "%s must be symmetric, and [%zu, %zu] is %s, [%zu, %zu] is %s: use (x + x^T) / 2",
-                        name_of(m, name, sizeof name), i, j, cbx_format_double(x[i * m->n + j], a), j, i,
-                        cbx_format_double(x[j * m->n + i], b));
+                        name_of(m, name, sizeof name), i, j, CBX__TEXT_NUMBER(x[i * m->n + j]), j, i,
+                        CBX__TEXT_NUMBER(x[j * m->n + i]));
 }
 
 bool cbx__metric_square(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
@@ -86,7 +86,7 @@ bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
 /* Whether the determinants of one and two rows are not negative, but for rounding. */
 static bool has_minors(cbx_ctx *ctx, const matrix *m, double *diagonal)
 {
-    char v[CBX_FORMAT_SIZE], name[256];
+    char name[256];
     size_t i, j = 0;
 
     for (i = 0; i < m->n; i++) diagonal[i] = m->x[i * m->n + i];
@@ -102,9 +102,9 @@ static bool has_minors(cbx_ctx *ctx, const matrix *m, double *diagonal)
     for (j = 0; j < i && !(row[j] * row[j] > row[i] * (1 + 1e-8) * diagonal[j]); j++) continue;
     if (j == i)
         return cbx__refused(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of row %zu is %s", name, i,
-                            cbx_format_double(row[i], v));
+                            CBX__TEXT_NUMBER(row[i]));
     return cbx__refused(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of rows %zu and %zu is %s",
-                        name, j, i, cbx_format_double(row[i] * diagonal[j] - row[j] * row[j], v));
+                        name, j, i, CBX__TEXT_NUMBER(row[i] * diagonal[j] - row[j] * row[j]));
 }
 
 /*
@@ -133,7 +133,7 @@ static size_t factor(const double *x, size_t n, double shift, double *l, double 
 static bool is_definite(cbx_ctx *ctx, const matrix *m, bool strictly, double *scratch)
 {
     double largest = 0, pivot;
-    char v[CBX_FORMAT_SIZE], name[256];
+    char name[256];
     size_t row;
 
     for (size_t i = 0; i < m->n; i++) largest = fmax(largest, fabs(m->x[i * m->n + i]));
@@ -141,7 +141,7 @@ static bool is_definite(cbx_ctx *ctx, const matrix *m, bool strictly, double *sc
     if (row == m->n) return true;
     return cbx__refused(ctx, CBX_EDOM, "%s must be positive %s: pivot %zu of its Cholesky factor is %s",
                         name_of(m, name, sizeof name), strictly ? "definite" : "semidefinite", row,
-                        cbx_format_double(pivot, v));
+                        CBX__TEXT_NUMBER(pivot));
 }
 
 bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t i, const cbx_array *x,

@@ -157,29 +157,22 @@ static bool check_dtype(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, co
     const cbx_dtype t = cbx_array_dtype(x);
 
     if (cbx_dtype_kind(t) == CBX_KIND_COMPLEX)
-        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, o->name, cbx_dtype_name(t));
-    else if (cbx__operand_rules[o->kind].whole && cbx_dtype_kind(t) > CBX_KIND_INT)
-        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be %s, not %s: compare with a threshold, or convert", m->name,
-                    o->name, names[o->kind].text, cbx_dtype_name(t));
-    else
-        return true;
-    return false;
+        return cbx__refused(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, o->name, cbx_dtype_name(t));
+    if (!cbx__operand_rules[o->kind].whole || cbx_dtype_kind(t) <= CBX_KIND_INT) return true;
+    return cbx__refused(ctx, CBX_EDTYPE, "%s: '%s' must be %s, not %s: compare with a threshold, or convert", m->name,
+                        o->name, names[o->kind].text, cbx_dtype_name(t));
 }
 
 static bool check_rank(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
 {
     const cbx_metric_operand *o = &m->operands[i];
     const int n = cbx_array_ndim(x);
-    char desc[128];
 
-    cbx_array_desc_text(cbx_array_get_desc(x), desc, sizeof desc);
     if (n < names[o->kind].low || n > names[o->kind].high)
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be %s, not %s", m->name, o->name, names[o->kind].text, desc);
-    else if (cbx_array_count(x) == 0 && o->kind != CBX_OPERAND_TOKENS && o->kind != CBX_OPERAND_TEXTS)
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' has no elements", m->name, o->name);
-    else
-        return true;
-    return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be %s, not %s", m->name, o->name, names[o->kind].text,
+                            CBX__TEXT_OF(x));
+    if (cbx_array_count(x) > 0 || o->kind == CBX_OPERAND_TOKENS || o->kind == CBX_OPERAND_TEXTS) return true;
+    return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' has no elements", m->name, o->name);
 }
 
 /* Whether two operands go together by the row's rule. */
@@ -204,17 +197,15 @@ static bool check_items(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cb
 {
     const cbx_operand_items items = m->operands[i].items;
     const size_t of = items == CBX_ITEMS_SECOND;
-    char desc[128];
 
     if (items <= CBX_ITEMS_NONE || i == of || !in[of] || is_one(m->operands[of].kind, in[of])) return true;
     const size_t n = cbx_array_dim(in[of], 0);
     if (cbx__operand_fits(m, i, in[i], (size_t[]){ n, n })) return true;
-    cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
     if (items == CBX_ITEMS_PAIRS)
         return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be (%zu, %zu), not %s: a number for each pair of items",
-                            m->name, m->operands[i].name, n, n, desc);
+                            m->name, m->operands[i].name, n, n, CBX__TEXT_OF(in[i]));
     return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must have %zu item%s, as '%s', not %s", m->name, m->operands[i].name,
-                        n, cbx__plural(n), m->operands[of].name, desc);
+                        n, cbx__plural(n), m->operands[of].name, CBX__TEXT_OF(in[i]));
 }
 
 static const char *const shape_words[] = {
@@ -237,7 +228,6 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
         return cbx__refused(ctx, CBX_EINVAL, "%s takes %zu to %zu operands, not %zu", m->name, required, max, nin);
     }
     for (size_t i = 0; i < nin; i++) {
-        char a[128], b[128];
         if (!in[i] && (m->operands[i].optional || m->flags & CBX_METRIC_APART)) continue;
         if (!in[i]) return cbx__refused(ctx, CBX_EINVAL, "%s: '%s' is missing", m->name, m->operands[i].name);
         if (cbx_array_is_failed(in[i]) || !check_rank(ctx, m, i, in[i]) || !check_dtype(ctx, m, i, in[i])) return false;
@@ -246,9 +236,7 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
             cbx__operand_rules[m->operands[i].kind].shared || shapes_match(m, in[0], in[i]))
             continue;
         return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
-                            m->operands[i].name, shape_words[m->shapes],
-                            cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),
-                            cbx_array_desc_text(cbx_array_get_desc(in[i]), b, sizeof b));
+                            m->operands[i].name, shape_words[m->shapes], CBX__TEXT_OF(in[0]), CBX__TEXT_OF(in[i]));
     }
     return true;
 }

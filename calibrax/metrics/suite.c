@@ -252,11 +252,10 @@ cbx_status cbx_metric_collection_report(cbx_ctx *ctx, const cbx_metric_collectio
 /* "between 0.1 and 0.5", "at most 0.5" */
 static void put_threshold(const cbx_json *o, cbx_text *out)
 {
-    char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+    const char *low = CBX__TEXT_NUMBER(cbx_json_get_double(o, "low", 0));
+    const char *high = CBX__TEXT_NUMBER(cbx_json_get_double(o, "high", 0));
     const bool above = cbx_json_get(o, "low") != NULL, below = cbx_json_get(o, "high") != NULL;
 
-    cbx_format_double(cbx_json_get_double(o, "low", 0), low);
-    cbx_format_double(cbx_json_get_double(o, "high", 0), high);
     if (above && below)
         cbx_text_printf(out, "  between %s and %s", low, high);
     else
@@ -267,24 +266,22 @@ static void put_threshold(const cbx_json *o, cbx_text *out)
 static void put_metric(const cbx_json *o, bool indented, cbx_text *out)
 {
     const cbx_json *interval = cbx_json_get(o, "interval");
-    char v[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
 
     cbx_text_printf(out, indented ? "  %-34s " : "%-36s ", cbx_json_get_string(o, "label", ""));
     if (cbx_json_get(o, "shape")) {
         const cbx_json *list = cbx_json_get(o, "value");
         for (size_t i = 0; i < cbx_json_length(list); i++)
-            cbx_text_printf(out, "%s%s", i ? " " : "",
-                            cbx_format_double(cbx_json_double_value(cbx_json_at(list, i)), v));
+            cbx_text_printf(out, "%s%s", i ? " " : "", CBX__TEXT_NUMBER(cbx_json_double_value(cbx_json_at(list, i))));
     } else {
-        cbx_text_printf(out, "%-22s", cbx_format_double(cbx_json_get_double(o, "value", NAN), v));
+        cbx_text_printf(out, "%-22s", CBX__TEXT_NUMBER(cbx_json_get_double(o, "value", NAN)));
     }
     if (interval)
-        cbx_text_printf(out, "  [%s, %s] at %g %%", cbx_format_double(cbx_json_get_double(interval, "lower", NAN), v),
-                        cbx_format_double(cbx_json_get_double(interval, "upper", NAN), high),
+        cbx_text_printf(out, "  [%s, %s] at %g %%", CBX__TEXT_NUMBER(cbx_json_get_double(interval, "lower", NAN)),
+                        CBX__TEXT_NUMBER(cbx_json_get_double(interval, "upper", NAN)),
                         100 * cbx_json_get_double(interval, "level", NAN));
     if (cbx_json_has(o, "passed")) put_threshold(o, out);
     if (cbx_json_has(o, "error"))
-        cbx_text_printf(out, "  (error at most %s)", cbx_format_double(cbx_json_get_double(o, "error", 0), v));
+        cbx_text_printf(out, "  (error at most %s)", CBX__TEXT_NUMBER(cbx_json_get_double(o, "error", 0)));
     while (out->len && out->data[out->len - 1] == ' ') out->data[--out->len] = '\0';
     cbx_text_putc(out, '\n');
 }

@@ -197,12 +197,12 @@ static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, con
                        const cbx_array *kept)
 {
     const bool rows = cbx__operand_rules[m->operands[i].kind].sum == CBX__SUM_OF_ROWS;
-    char where[160] = "", value[CBX_FORMAT_SIZE];
+    char where[160] = "";
 
     if (fabs(s->sum - 1) <= tolerance_of_sums(cbx_array_dtype(x))) return true;
     if (rows) cbx__place(x, cbx_array_ndim(x) - 1, s->row, kept, where, sizeof where);
     return cbx__refused(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name,
-                        where, cbx_format_double(s->sum, value));
+                        where, CBX__TEXT_NUMBER(s->sum));
 }
 
 /* Whether the values are in the domain of the argument.  False: recorded. */

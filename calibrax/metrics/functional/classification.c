@@ -170,14 +170,11 @@ static cbx_array *log_loss(cbx_ctx *ctx, const cbx_metric_call *c)
     const double eps = c->parameters[0];
     const cbx_array *p = c->in[0], *t = c->in[1], *one = cbx__number(ctx, 1), *yes;
 
-    if (!labels_match(c)) {
-        char a[128], b[128];
+    if (!labels_match(c))
         return cbx__metric_refuse(
             ctx, c, CBX_ESHAPE,
-            "'predictions' must have the shape of 'targets', or one axis of classes more: %s and %s",
-            cbx_array_desc_text(cbx_array_get_desc(p), a, sizeof a),
-            cbx_array_desc_text(cbx_array_get_desc(t), b, sizeof b));
-    }
+            "'predictions' must have the shape of 'targets', or one axis of classes more: %s and %s", CBX__TEXT_OF(p),
+            CBX__TEXT_OF(t));
     if (cbx_array_ndim(p) == cbx_array_ndim(t)) {
         yes = cbx_greater_scalar(ctx, t, 0);
         p = cbx_where(ctx, yes, p, cbx_subtract(ctx, one, p));

@@ -9,19 +9,15 @@ static bool check_ensemble(cbx_ctx *ctx, const cbx_metric_call *c, size_t min_me
 {
     const size_t members = cbx_array_dim(c->in[0], 1);
     const int rank = cbx_array_ndim(c->in[0]) - 1;
-    char x[128], y[128];
 
     if (cbx_array_ndim(c->in[1]) != rank || (rank == 2 && cbx_array_dim(c->in[1], 1) != cbx_array_dim(c->in[0], 2)))
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have %s for each ensemble, not %s for %s",
-                           c->metric->operands[1].name, rank == 2 ? "a vector like those of its members" : "one number",
-                           cbx_array_desc_text(cbx_array_get_desc(c->in[1]), y, sizeof y),
-                           cbx_array_desc_text(cbx_array_get_desc(c->in[0]), x, sizeof x));
-    else if (members < min_members)
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have at least %zu members, got %zu",
-                           c->metric->operands[0].name, min_members, members);
-    else
-        return true;
-    return false;
+        return cbx__metric_refused(ctx, c, CBX_ESHAPE, "'%s' must have %s for each ensemble, not %s for %s",
+                                   c->metric->operands[1].name,
+                                   rank == 2 ? "a vector like those of its members" : "one number",
+                                   CBX__TEXT_OF(c->in[1]), CBX__TEXT_OF(c->in[0]));
+    if (members >= min_members) return true;
+    return cbx__metric_refused(ctx, c, CBX_ESHAPE, "'%s' must have at least %zu members, got %zu",
+                               c->metric->operands[0].name, min_members, members);
 }
 
 /*

@@ -103,8 +103,6 @@ cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
 
 static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    char given[128];
-
     for (size_t i = 0; i < 4; i += 2) {
         const cbx_array *mean = c->in[i], *covariance = c->in[i + 1];
         const int n = cbx_array_ndim(mean);
@@ -112,8 +110,7 @@ static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
         if (cbx_array_ndim(covariance) != n + 1 || cbx_array_dim(covariance, n - 1) != d ||
             cbx_array_dim(covariance, n) != d || cbx_array_dim(mean, 0) != cbx_array_dim(covariance, 0))
             return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be a matrix of %zu by %zu for each mean, not %s",
-                                      c->metric->operands[i + 1].name, d, d,
-                                      cbx_array_desc_text(cbx_array_get_desc(covariance), given, sizeof given));
+                                      c->metric->operands[i + 1].name, d, d, CBX__TEXT_OF(covariance));
     }
     return frechet(ctx, c->in[0], c->in[1], c->in[2], c->in[3]);
 }

@@ -115,15 +115,13 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *x = c->in[0], *y = c->in[1], *powers = c->in[2];
     const size_t scales = powers ? cbx_array_count(powers) : SCALES;
     const cbx_array *factor[MAX_SCALES];
-    char a[128], b[128];
 
     if (!cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)))
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' and '%s' must have one shape: %s and %s", "predictions",
-                                  "targets", cbx_array_desc_text(cbx_array_get_desc(x), a, sizeof a),
-                                  cbx_array_desc_text(cbx_array_get_desc(y), b, sizeof b));
+                                  "targets", CBX__TEXT_OF(x), CBX__TEXT_OF(y));
     if (powers && (cbx_array_ndim(powers) != 1 || scales > MAX_SCALES))
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'power_factors' must be a vector of at most %d, not %s",
-                                  MAX_SCALES, cbx_array_desc_text(cbx_array_get_desc(powers), a, sizeof a));
+                                  MAX_SCALES, CBX__TEXT_OF(powers));
     if (!large_enough(ctx, c, scales - 1)) return cbx__array_failed();
     if (!powers) powers = cbx__vector(ctx, SCALES, published);
     for (size_t i = 0; i < scales; i++) {
@@ -148,10 +146,9 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
     values = cbx_eigvalsh(ctx, c->in[0]);
     if (cbx__metric_has_data(ctx, c)) {
         const double lowest = cbx__metric_element(values, 0), highest = cbx__metric_element(values, (size_t)n - 1);
-        char v[CBX_FORMAT_SIZE];
         if (lowest < -1e-8 * highest)
             return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have no negative eigenvalue, and one is %s",
-                                      c->metric->operands[0].name, cbx_format_double(lowest, v));
+                                      c->metric->operands[0].name, CBX__TEXT_NUMBER(lowest));
     }
     legal = cbx_multiply_scalar(ctx, cbx_index(ctx, values, 0, -1), -1e-8);
     legal = cbx_greater_equal(ctx, cbx_index(ctx, values, 0, 0), legal);

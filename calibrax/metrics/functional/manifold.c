@@ -13,11 +13,10 @@ static const cbx_array *definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t 
 {
     const cbx_array *min = cbx_min(ctx, values, NULL), *positive = cbx_greater_scalar(ctx, min, 0);
     const double smallest = cbx__metric_element(min, 0);
-    char v[CBX_FORMAT_SIZE];
 
     if (!cbx__metric_has_data(ctx, c) || !(smallest <= 0)) return positive;
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be positive definite: an eigenvalue is %s",
-                       c->metric->operands[i].name, cbx_format_double(smallest, v));
+                       c->metric->operands[i].name, CBX__TEXT_NUMBER(smallest));
     return NULL;
 }
 
@@ -83,7 +82,6 @@ static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
 static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *fine[2];
-    char v[CBX_FORMAT_SIZE];
 
     for (size_t i = 0; i < 2; i++) {
         const cbx_array *x = c->in[i], *gram, *off;
@@ -95,16 +93,15 @@ static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c)
         if (!cbx__metric_has_data(ctx, c)) continue;
         const cbx_array *infinite = cbx_isinf(ctx, x);
         size_t at = (size_t)cbx__metric_element(cbx_argmax(ctx, infinite, NULL), 0);
-        if (cbx__metric_element(infinite, at) > 0) { /* a product with it may be NaN */
-            cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: [%zu, %zu] is %s", name, at / p,
-                               at % p, cbx_format_double(cbx__metric_element(x, at), v));
-            return NULL;
-        }
+        if (cbx__metric_element(infinite, at) > 0) /* a product with it may be NaN */
+            return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: [%zu, %zu] is %s", name,
+                                      at / p, at % p, CBX__TEXT_NUMBER(cbx__metric_element(x, at))),
+                   NULL;
         at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
         if (!(cbx__metric_element(off, at) > 1e-5)) continue;
         cbx__metric_refuse(ctx, c, CBX_EDOM,
                            "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s", name, at / p,
-                           at % p, cbx_format_double(cbx__metric_element(gram, at), v));
+                           at % p, CBX__TEXT_NUMBER(cbx__metric_element(gram, at)));
         return NULL;
     }
     return cbx_logical_and(ctx, fine[0], fine[1]);
@@ -151,7 +148,6 @@ static cbx_array *product(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, 
 static const cbx_array *on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, ptrdiff_t times, double sign)
 {
     const cbx_array *x = c->in[i], *square = product(ctx, x, x, times), *off, *fine;
-    char v[CBX_FORMAT_SIZE];
     size_t row;
 
     off = cbx_divide(ctx, cbx_abs(ctx, cbx_subtract_scalar(ctx, square, sign)),
@@ -162,7 +158,7 @@ static const cbx_array *on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_
     row = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
     if (!(cbx__metric_element(off, row) > 1e-6)) return fine;
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': the square of row %zu, times negative, is %s, not %s",
-                       c->metric->operands[i].name, row, cbx_format_double(cbx__metric_element(square, row), v),
+                       c->metric->operands[i].name, row, CBX__TEXT_NUMBER(cbx__metric_element(square, row)),
                        sign < 0 ? "-1" : "1");
     return NULL;
 }

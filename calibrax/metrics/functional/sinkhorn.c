@@ -127,7 +127,6 @@ static cbx_array *transport_cost(cbx_ctx *ctx, const cbx_metric_call *c, const c
     const cbx_array *still_x = cbx_stop_gradient(ctx, x), *still_y = cbx_stop_gradient(ctx, y);
     const cbx_array *last = cbx__number(ctx, epsilon), *f, *g, *fine, *zero = cbx__number(ctx, 0);
     cbx_array *s[STATE] = { (cbx_array *)still_x, (cbx_array *)still_y };
-    char v[CBX_FORMAT_SIZE], t[CBX_FORMAT_SIZE];
 
     s[S_F] = cbx_multiply(ctx, cbx_index(ctx, still_x, 1, 0), zero);
     s[S_G] = cbx_multiply(ctx, cbx_index(ctx, still_y, 1, 0), zero);
@@ -140,8 +139,8 @@ static cbx_array *transport_cost(cbx_ctx *ctx, const cbx_metric_call *c, const c
         return cbx__metric_refuse(ctx, c, CBX_EDOM,
                                   "the error of the marginals is %s after %.0f updates, above 'threshold' %s: raise "
                                   "'max_iter' or 'regularization'",
-                                  cbx_format_double(cbx__metric_element(s[S_ERROR], 0), v), c->parameters[MAX_ITER],
-                                  cbx_format_double(c->parameters[THRESHOLD], t));
+                                  CBX__TEXT_NUMBER(cbx__metric_element(s[S_ERROR], 0)), c->parameters[MAX_ITER],
+                                  CBX__TEXT_NUMBER(c->parameters[THRESHOLD]));
     f = cbx_add(ctx, cbx_mean(ctx, softmin(ctx, c, x, y, s[S_G], last), NULL), cbx_mean(ctx, s[S_G], NULL));
     g = cbx_add(ctx, cbx_mean(ctx, softmin(ctx, c, y, x, s[S_F], last), NULL), cbx_mean(ctx, s[S_F], NULL));
     fine = cbx_less_equal_scalar(ctx, s[S_ERROR], c->parameters[THRESHOLD]);

@@ -80,12 +80,9 @@ static cbx_array *normalised_square(cbx_ctx *ctx, const cbx_metric_call *c, cons
     const int n = cbx_array_ndim(e);
     const cbx_array *x;
 
-    if (cbx_array_ndim(p) != n + 1) {
-        char a[128], b[128];
-        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "each vector must have a covariance: %s and %s",
-                                  cbx_array_desc_text(cbx_array_get_desc(e), a, sizeof a),
-                                  cbx_array_desc_text(cbx_array_get_desc(p), b, sizeof b));
-    }
+    if (cbx_array_ndim(p) != n + 1)
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "each vector must have a covariance: %s and %s", CBX__TEXT_OF(e),
+                                  CBX__TEXT_OF(p));
     x = cbx_squeeze(ctx, cbx_solve(ctx, p, cbx_expand_dims(ctx, e, -1)), -1);
     return cbx_sum(ctx, cbx_multiply(ctx, e, x), CBX_AXIS(-1));
 }

@@ -16,12 +16,9 @@ static cbx_array *layer(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
     const cbx_array *gap;
     cbx_axes places = { 0 };
 
-    if (rank < 2 || !cbx_array_desc_equal(cbx_array_get_desc(a), cbx_array_get_desc(b))) {
-        char first[128], second[128];
+    if (rank < 2 || !cbx_array_desc_equal(cbx_array_get_desc(a), cbx_array_get_desc(b)))
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "features of both must be (n, channels, ...), not %s and %s",
-                                  cbx_array_desc_text(cbx_array_get_desc(a), first, sizeof first),
-                                  cbx_array_desc_text(cbx_array_get_desc(b), second, sizeof second));
-    }
+                                  CBX__TEXT_OF(a), CBX__TEXT_OF(b));
     gap = cbx_subtract(ctx, cbx__unit_vectors(ctx, a, 1 - rank), cbx__unit_vectors(ctx, b, 1 - rank));
     gap = cbx_square(ctx, gap);
     if (w) {
@@ -38,10 +35,9 @@ static size_t layers_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, cbx_ar
 {
     const size_t n = c->function ? c->function->nout : 1;
 
-    if (n > MAX_LAYERS) {
-        cbx__metric_refuse(ctx, c, CBX_EINVAL, "the function has %zu results: at most %d layers", n, MAX_LAYERS);
-        return 0;
-    }
+    if (n > MAX_LAYERS)
+        return cbx__metric_refused(ctx, c, CBX_EINVAL, "the function has %zu results: at most %d layers", n,
+                                   MAX_LAYERS);
     out[0] = c->in[i];
     if (c->function && cbx_fn_call(ctx, c->function, 1, &c->in[i], n, out)) return 0;
     for (size_t k = 0; c->function && k < n; k++) {

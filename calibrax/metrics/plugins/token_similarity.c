@@ -21,15 +21,13 @@ static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t s
                                 const cbx_array *there)
 {
     const cbx_array *weights = as_batch(ctx, c, c->in[CANDIDATE_WEIGHTS + side], 1);
-    char a[128], b[128];
 
     if (!weights) return cbx_astype(ctx, there, CBX_F64);
     if (cbx_array_ndim(weights) != 2 || cbx_array_dim(weights, 0) != cbx_array_dim(vectors, 0) ||
         cbx_array_dim(weights, 1) != cbx_array_dim(vectors, 1))
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have a number for each token of '%s': %s and %s",
                                   c->metric->operands[CANDIDATE_WEIGHTS + side].name, c->metric->operands[side].name,
-                                  cbx_array_desc_text(cbx_array_get_desc(weights), a, sizeof a),
-                                  cbx_array_desc_text(cbx_array_get_desc(vectors), b, sizeof b));
+                                  CBX__TEXT_OF(weights), CBX__TEXT_OF(vectors));
     return cbx_where(ctx, there, weights, cbx__number(ctx, 0));
 }
 
@@ -66,13 +64,10 @@ static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL, "the function must have one result, it has %zu",
                                   c->function->nout);
     if (cbx_array_ndim(x) != cbx_array_ndim(y) || cbx_array_dim(x, 0) != cbx_array_dim(y, 0) ||
-        cbx_array_dim(x, 2) != cbx_array_dim(y, 2)) {
-        char a[128], b[128];
+        cbx_array_dim(x, 2) != cbx_array_dim(y, 2))
         return cbx__metric_refuse(
             ctx, c, CBX_ESHAPE, "'candidates' and 'references' must be as many, with vectors of one length: %s and %s",
-            cbx_array_desc_text(cbx_array_get_desc(c->in[CANDIDATES]), a, sizeof a),
-            cbx_array_desc_text(cbx_array_get_desc(c->in[REFERENCES]), b, sizeof b));
-    }
+            CBX__TEXT_OF(c->in[CANDIDATES]), CBX__TEXT_OF(c->in[REFERENCES]));
     similarity = cbx__rows_times_rows(ctx, cbx__unit_vectors(ctx, x, -1), cbx__unit_vectors(ctx, y, -1));
     there[CANDIDATES] = there_are(ctx, x);
     there[REFERENCES] = there_are(ctx, y);

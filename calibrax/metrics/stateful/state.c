@@ -91,7 +91,6 @@ static bool can_add(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array 
 {
     bool fine = cbx_array_ndim(a) == cbx_array_ndim(b);
     size_t from = 0, to = 0;
-    char shapes[2][128];
 
     for (int k = 0; fine && k < cbx_array_ndim(a); k++) {
         const size_t na = cbx_array_dim(a, k), nb = cbx_array_dim(b, k);
@@ -102,8 +101,7 @@ static bool can_add(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array 
     }
     if (fine) return true;
     return cbx__refused(ctx, CBX_ESHAPE, "%s: parts of the shape %s cannot be added to parts of the shape %s", m->name,
-                        cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
-                        cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
+                        CBX__TEXT_OF(b), CBX__TEXT_OF(a));
 }
 
 /*
@@ -215,26 +213,19 @@ static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, 
     const cbx_operand_items items = cbx_metric_operand_items(m, i);
     const char *name = m->operands[i].name;
     bool fits = a && b && cbx_array_ndim(a) > 0 && cbx_array_ndim(a) == cbx_array_ndim(b);
-    char shapes[2][128];
 
     for (int k = 1; fits && k < cbx_array_ndim(a); k++) fits = cbx_array_dim(a, k) == cbx_array_dim(b, k);
-    if (!a != !b && !apart) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", m->name, name);
-    } else if (!a || !b) {
-        return true;
-    } else if (items == CBX_ITEMS_NONE && !apart) {
-        if (!cbx__differ(ctx, a, b)) return true;
-        cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", m->name, name);
-    } else if (items == CBX_ITEMS_PAIRS) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch", m->name, name);
-    } else if (!fits) {
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' of %s cannot follow batches of %s along the first axis", m->name, name,
-                    cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
-                    cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
-    } else {
-        return true;
-    }
-    return false;
+    if (!a != !b && !apart)
+        return cbx__refused(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", m->name, name);
+    if (!a || !b) return true;
+    if (items == CBX_ITEMS_NONE && !apart)
+        return !cbx__differ(ctx, a, b) ||
+               cbx__refused(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", m->name, name);
+    if (items == CBX_ITEMS_PAIRS)
+        return cbx__refused(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch", m->name,
+                            name);
+    return fits || cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' of %s cannot follow batches of %s along the first axis",
+                                m->name, name, CBX__TEXT_OF(b), CBX__TEXT_OF(a));
 }
 
 /* Whether a batch can be joined with those of a state, of which it has the first arrays.  False:
