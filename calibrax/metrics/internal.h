@@ -236,6 +236,16 @@ cbx_array *cbx__number(cbx_ctx *ctx, double v);
 cbx_array *cbx__root(cbx_ctx *ctx, const cbx_array *x);
 /** x log(y), 0 where x is 0, also of y = 0 (scipy.special.xlogy). */
 cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
+/** -sum p log p over the axes. */
+cbx_array *cbx__entropy(cbx_ctx *ctx, const cbx_array *p, const cbx_axes *axes);
+/** p log(p / q): 0 where p is 0, infinite where q alone is. */
+cbx_array *cbx__kl_terms(cbx_ctx *ctx, const cbx_array *p, const cbx_array *q);
+/** Items: the first operand less the second one; its square; 1 where they are equal, else 0. */
+cbx_array *cbx__difference(cbx_ctx *ctx, const cbx_metric_call *call);
+cbx_array *cbx__squared_error(cbx_ctx *ctx, const cbx_metric_call *call);
+cbx_array *cbx__equality(cbx_ctx *ctx, const cbx_metric_call *call);
+/** What finishes a state that is the result. */
+cbx_array *cbx__state_itself(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
 /** Results of n rows, a block of them at a time: of rows first..last-1 stacked along axis 0. */
 typedef cbx_array *cbx__rows_fn(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last);
 /**
@@ -265,11 +275,20 @@ cbx_array *cbx__join_means(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *m
  */
 cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *a, const cbx_array *b,
                               const cbx_array *gaps);
+/** Of a mean and the sum of squares about it: both of both into out; returns the gap between the means. */
+const cbx_array *cbx__join_spread(cbx_ctx *ctx, const cbx__joint *j, cbx_array *const a[2], cbx_array *const b[2],
+                                  const cbx_array *out[2]);
 /** n scalars in a vector. */
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** Elements of a vector as scalars, an array of n of them. */
 #define CBX__PARTS(name, n, ctx, x)                                                                                    \
     cbx_array *name[n];                                                                                                \
     cbx_unstack(ctx, x, 0, n, name)
+/** The elements of two vectors, a and b, whose first ones are weights, joined in j; and out, which starts with both. */
+#define CBX__JOINT(count, ctx, x, y)                                                                                   \
+    CBX__PARTS(a, count, ctx, x);                                                                                      \
+    CBX__PARTS(b, count, ctx, y);                                                                                      \
+    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);                                                           \
+    const cbx_array *out[count] = { j.n }
 
 #endif

@@ -409,15 +409,33 @@ cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const 
     return cbx__vector(ctx, s.n, s.out);
 }
 
+cbx_array *cbx__distances_of_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last)
+{
+    const cbx_array *rows = call->in[0], *some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
+    const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0));
+
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
+}
+
+static cbx_array *sums_of_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last)
+{
+    return cbx_sum(ctx, cbx__distances_of_rows(ctx, call, first, last), CBX_AXIS(-1));
+}
+
 cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums)
 {
     const cbx__loop root = cbx__loops_get()->unary(CBX_PRIM_SQRT, CBX_F64);
-    const size_t n = cbx_array_dim(x, 0);
+    const size_t n = cbx_array_dim(x, 0), size = cbx_array_count(x);
+    cbx_metric_call own = *call;
     cbx_array *result;
     double *out;
     sets s;
 
-    if (!read_sets(ctx, call, x, x, n + PIECE, false, &s)) return NULL;
+    if (!size || !read_sets(ctx, call, x, x, n + PIECE, false, &s)) {
+        own.in = (cbx_array *[]){ (cbx_array *)x, NULL };
+        result = cbx__by_rows(ctx, &own, n, size, sums ? sums_of_rows : cbx__distances_of_rows);
+        return divisor == 1 ? result : cbx_divide_scalar(ctx, result, divisor);
+    }
     result = cbx__fresh(ctx, &(cbx_array_desc){ CBX_F64, sums ? 1 : 2, { n, n } });
     if (cbx_array_is_failed(result)) return result;
     out = cbx_array_data_mut(result);

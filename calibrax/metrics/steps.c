@@ -198,6 +198,37 @@ cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
     return cbx_multiply(ctx, x, cbx_log(ctx, safe));
 }
 
+cbx_array *cbx__entropy(cbx_ctx *ctx, const cbx_array *p, const cbx_axes *axes)
+{
+    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), axes));
+}
+
+cbx_array *cbx__kl_terms(cbx_ctx *ctx, const cbx_array *p, const cbx_array *q)
+{
+    const cbx_array *empty = cbx_equal_scalar(ctx, p, 0), *one = cbx__number(ctx, 1);
+    const cbx_array *ratio = cbx_divide(ctx, cbx_where(ctx, empty, one, p), cbx_where(ctx, empty, one, q));
+
+    return cbx_multiply(ctx, p, cbx_log(ctx, ratio));
+}
+
+cbx_array *cbx__difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
+
+cbx_array *cbx__squared_error(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_square(ctx, cbx__difference(ctx, c));
+}
+
+cbx_array *cbx__equality(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_astype(ctx, cbx_equal(ctx, c->in[0], c->in[1]), CBX_F64);
+}
+
+cbx_array *cbx__state_itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    (void)ctx, (void)c;
+    return (cbx_array *)state;
+}
+
 cbx__joint cbx__join_weights(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb)
 {
     const cbx_array *n = cbx_add(ctx, na, nb), *share = cbx__ratio_or(ctx, nb, n, 0);
@@ -213,6 +244,16 @@ cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array
                               const cbx_array *gaps)
 {
     return cbx_add(ctx, cbx_add(ctx, a, b), cbx_multiply(ctx, gaps, j->between));
+}
+
+const cbx_array *cbx__join_spread(cbx_ctx *ctx, const cbx__joint *j, cbx_array *const a[2], cbx_array *const b[2],
+                                  const cbx_array *out[2])
+{
+    const cbx_array *gap = cbx_subtract(ctx, b[0], a[0]);
+
+    out[0] = cbx__join_means(ctx, j, a[0], gap);
+    out[1] = cbx__join_products(ctx, j, a[1], b[1], cbx_square(ctx, gap));
+    return gap;
 }
 
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in) { return cbx_stack(ctx, n, in, 0); }

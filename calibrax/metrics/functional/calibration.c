@@ -2,11 +2,6 @@
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/functional/counts.h"
 
-static cbx_array *squared_error(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_square(ctx, cbx_subtract(ctx, c->in[0], c->in[1]));
-}
-
 /* ---- bins of equal width ---- */
 
 static size_t num_bins(const cbx_metric_call *c) { return (size_t)c->parameters[0]; }
@@ -66,7 +61,7 @@ static cbx_array *diagram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
 /* binned, and a row whose first element is the sum of squared errors. */
 static cbx_array *brier_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *error = cbx__weighted_sum(ctx, c, squared_error(ctx, c));
+    const cbx_array *error = cbx__weighted_sum(ctx, c, cbx__squared_error(ctx, c));
     const size_t before[] = { 0, 0 }, after[] = { 0, num_bins(c) - 1 };
     const ptrdiff_t shape[] = { 1, 1 };
     const cbx_array *row = cbx_pad(ctx, cbx_reshape(ctx, error, 2, shape), before, after, cbx_float(0));
@@ -154,7 +149,7 @@ static cbx_array *binned_by_class(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(calibration,
     { .name = "brier_score", .summary = "Brier score", .formula = "mean((predictions - targets)^2)", CALIBRATION(LOWER, 0, 1), .operands = PAIR,
-      .axioms = CBX_AXIOM_PROPER, .items = squared_error, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .axioms = CBX_AXIOM_PROPER, .items = cbx__squared_error, .flags = CBX_METRIC_DIFFERENTIABLE,
       .notes = "It measures calibration and resolution together: see brier_decomposition.",
       .source = "Brier (1950); scikit-learn brier_score_loss", .example = "[0.1, 0.9, 0.8, 0.3], [0, 1, 1, 0]" },
     { .name = "expected_calibration_error", .summary = "Expected calibration error", .formula = "sum over bins of share of items |share of events - mean prediction|", CALIBRATION(LOWER, 0, 1),

@@ -42,12 +42,6 @@ static cbx_array *f_beta(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array
     return f_average(ctx, c, m, c->parameters[1]);
 }
 
-static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    (void)c;
-    return cbx_copy(ctx, m);
-}
-
 static cbx_array *specificity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
     (void)c;
@@ -90,11 +84,6 @@ static cbx_array *kappa(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
 
     (void)c;
     return cbx_divide(ctx, cbx_subtract(ctx, agree, chance), cbx_subtract(ctx, cbx_square(ctx, t.total), chance));
-}
-
-static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_astype(ctx, cbx_equal(ctx, c->in[0], c->in[1]), CBX_F64);
 }
 
 /* ---- from scores ---- */
@@ -250,7 +239,7 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(classification,
     { .name = "accuracy", .summary = "Accuracy", .formula = "mean(predictions == targets)", CLASSIFICATION(HIGHER, 0, 1), .operands = LABELS,
-      .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = equal,
+      .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = cbx__equality,
       .notes = "Where one class is frequent, always predicting it is accurate: balanced_accuracy is not deceived.",
       .source = "scikit-learn accuracy_score", .example = "[0, 2, 1, 3], [0, 1, 2, 3]" },
     { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", BY_CLASS(precision),
@@ -297,7 +286,7 @@ CBX__METRIC_TABLE(classification,
       .operands = CBX__TWO("logits", LOGITS, "labels", LABELS), .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
       .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
-    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself, 0),
+    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, cbx__state_itself, 0),
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .notes = "Rows are targets, columns predictions; others have it transposed. Without num_classes its size is that of the largest label in the call: give num_classes to compare or add batches.",
       .source = "scikit-learn confusion_matrix", .example = "[0, 2, 1, 1], [0, 1, 2, 1]" },

@@ -147,8 +147,7 @@ typedef struct information {
 
 static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *counts, const cbx_array *n)
 {
-    const cbx_array *p = cbx_divide(ctx, counts, n);
-    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL));
+    return cbx__entropy(ctx, cbx_divide(ctx, counts, n), NULL);
 }
 
 /* sum p_ij log(p_ij / (p_i p_j)), with the ratio computed of counts. */

@@ -2,21 +2,19 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/metrics/functional/rows.h"
 
-static cbx_array *difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
-
 static cbx_array *euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, difference(ctx, c)), CBX_AXIS(-1)));
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1)));
 }
 
 static cbx_array *manhattan(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_sum(ctx, cbx_abs(ctx, difference(ctx, c)), CBX_AXIS(-1));
+    return cbx_sum(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1));
 }
 
 static cbx_array *chebyshev(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_max(ctx, cbx_abs(ctx, difference(ctx, c)), CBX_AXIS(-1));
+    return cbx_max(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1));
 }
 
 static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -27,7 +25,7 @@ static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
     if (isinf(p)) return chebyshev(ctx, c);
     if (p == 1) return manhattan(ctx, c);
     if (p == 2) return euclidean(ctx, c);
-    e = cbx_abs(ctx, difference(ctx, c));
+    e = cbx_abs(ctx, cbx__difference(ctx, c));
     sum = cbx_sum(ctx, cbx_pow_scalar(ctx, e, p), CBX_AXIS(-1));
     return cbx_pow_scalar(ctx, sum, 1 / p);
 }
@@ -126,7 +124,7 @@ static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *mahalanobis(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *d = difference(ctx, c), *p = c->in[2];
+    const cbx_array *d = cbx__difference(ctx, c), *p = c->in[2];
 
     if (!p) return euclidean(ctx, c);
     return cbx__root(ctx, cbx_sum(ctx, cbx_multiply(ctx, cbx_matrix_product(ctx, d, p), d), CBX_AXIS(-1)));
@@ -176,7 +174,7 @@ static const cbx_array *below(cbx_ctx *ctx, const cbx_metric_call *c, size_t ope
 static cbx_array *poincare(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double k = c->parameters[0];
-    const cbx_array *e = difference(ctx, c), *inside[2], *ratio;
+    const cbx_array *e = cbx__difference(ctx, c), *inside[2], *ratio;
 
     for (size_t i = 0; i < 2; i++) {
         const cbx_array *norm = cbx_multiply_scalar(ctx, dot(ctx, c->in[i], c->in[i]), k);
@@ -221,7 +219,7 @@ OF_ROWS(half_chord_rows, half_chord)
 /* The same by steps, which refuse a row that is not a point by its place; NaN in a trace. */
 static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *e = difference(ctx, c), *half;
+    const cbx_array *e = cbx__difference(ctx, c), *half;
 
     half = cbx__root(ctx, cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0)));
 

@@ -4,30 +4,21 @@
 
 /* ---- of probabilities p and q ---- */
 
-/* p log(p / q): 0 where p is 0, infinite where q alone is. */
-static cbx_array *kl_terms(cbx_ctx *ctx, const cbx_array *p, const cbx_array *q)
-{
-    const cbx_array *empty = cbx_equal_scalar(ctx, p, 0), *one = cbx__number(ctx, 1);
-    const cbx_array *ratio = cbx_divide(ctx, cbx_where(ctx, empty, one, p), cbx_where(ctx, empty, one, q));
-
-    return cbx_multiply(ctx, p, cbx_log(ctx, ratio));
-}
-
 static cbx_array *kl(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_sum(ctx, kl_terms(ctx, c->in[0], c->in[1]), NULL);
+    return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[0], c->in[1]), NULL);
 }
 
 static cbx_array *reverse_kl(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_sum(ctx, kl_terms(ctx, c->in[1], c->in[0]), NULL);
+    return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[1], c->in[0]), NULL);
 }
 
 static cbx_array *jensen_shannon(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *p = c->in[0], *q = c->in[1];
     const cbx_array *m = cbx_multiply_scalar(ctx, cbx_add(ctx, p, q), 0.5);
-    const cbx_array *both = cbx_add(ctx, kl_terms(ctx, p, m), kl_terms(ctx, q, m));
+    const cbx_array *both = cbx_add(ctx, cbx__kl_terms(ctx, p, m), cbx__kl_terms(ctx, q, m));
 
     return cbx_maximum_scalar(ctx, cbx_multiply_scalar(ctx, cbx_sum(ctx, both, NULL), 0.5), 0);
 }

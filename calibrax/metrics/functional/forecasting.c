@@ -138,12 +138,6 @@ static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
     return histogram(ctx, c, cbx_where(ctx, gone, nan, below), bins);
 }
 
-static cbx_array *as_it_is(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
-{
-    (void)ctx, (void)c;
-    return (cbx_array *)state;
-}
-
 /* Sums over thresholds of the squared gap between the distribution functions. */
 static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -268,7 +262,7 @@ CBX__METRIC_TABLE(forecasting,
       .notes = MEMBERS " Variances divide by members - 1. Around 1 for an ensemble that is one of its own truths; below 1 it is too narrow. NaN where the error less its sampling part is not positive.",
       .source = "Fortin et al. (2014)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [4.0, 3.0]" },
     { .name = "rank_histogram", .summary = "Ranks of observations in their ensembles", .formula = "out[k] = number of items with k members below the target", FORECASTING(INFO, 0, INFINITY), ENSEMBLE,
-      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = cbx__state_itself, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
       .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target count as above it. NaN where a target or a member is NaN.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "ensemble_ranked_probability_score", .summary = "Ranked probability score of ensembles at thresholds", .formula = "mean over n of sum over thresholds of (share of members <= threshold - (y <= threshold))^2", FORECASTING(LOWER, -INFINITY, INFINITY),
       .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE }, { "targets", CBX_OPERAND_REAL }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
@@ -288,6 +282,6 @@ CBX__METRIC_TABLE(forecasting,
       .notes = "A probability on the edge of two bins is in the upper one.", .source = "Murphy (1973)", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
     { .name = "pit_histogram", .summary = "Histogram of the probability integral transform", .formula = "out[k] = number of items with k / num_bins <= F(target) < (k + 1) / num_bins, F: normal with mean and variance", FORECASTING(INFO, 0, INFINITY),
       .operands = { { "means", CBX_OPERAND_REAL }, { "variances", CBX_OPERAND_POSITIVE }, { "targets", CBX_OPERAND_REAL } }, .parameters = { BINS },
-      .parts = pit_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED, .notes = "num_bins counts, flat where the distributions are reliable.", .source = "Diebold, Gunther & Tay (1998)", .example = "[0.0, 1.0], [1.0, 4.0], [0.5, -2.0]" },
+      .parts = pit_counts, .finish = cbx__state_itself, .flags = CBX_METRIC_WEIGHTED, .notes = "num_bins counts, flat where the distributions are reliable.", .source = "Diebold, Gunther & Tay (1998)", .example = "[0.0, 1.0], [1.0, 4.0], [0.5, -2.0]" },
 )
 /* clang-format on */

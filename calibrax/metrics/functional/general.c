@@ -1,11 +1,10 @@
 /* Regression: how far predictions are from targets. */
 #include "calibrax/metrics/internal.h"
 
-static cbx_array *difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
-
-static cbx_array *squared_error(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_square(ctx, difference(ctx, c)); }
-
-static cbx_array *absolute_error(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_abs(ctx, difference(ctx, c)); }
+static cbx_array *absolute_error(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_abs(ctx, cbx__difference(ctx, c));
+}
 
 static cbx_array *root(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mean)
 {
@@ -34,18 +33,10 @@ static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
 {
-    const cbx_array *out[6];
-
-    CBX__PARTS(a, 6, ctx, x);
-    CBX__PARTS(b, 6, ctx, y);
+    CBX__JOINT(6, ctx, x, y);
     (void)c;
-    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
-    out[0] = j.n;
-    for (size_t i = 1; i < 5; i += 2) { /* of t and of e */
-        const cbx_array *gap = cbx_subtract(ctx, b[i], a[i]);
-        out[i] = cbx__join_means(ctx, &j, a[i], gap);
-        out[i + 1] = cbx__join_products(ctx, &j, a[i + 1], b[i + 1], cbx_square(ctx, gap));
-    }
+    cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1); /* of t */
+    cbx__join_spread(ctx, &j, a + 3, b + 3, out + 3); /* of e */
     out[5] = cbx_add(ctx, a[5], b[5]);
     return cbx__pack(ctx, 6, out);
 }
@@ -98,7 +89,7 @@ static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call
 
 static cbx_array *relative_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *parts[] = { cbx__weighted_sum(ctx, c, squared_error(ctx, c)),
+    const cbx_array *parts[] = { cbx__weighted_sum(ctx, c, cbx__squared_error(ctx, c)),
                                  cbx__weighted_sum(ctx, c, cbx_square(ctx, c->in[1])) };
     return cbx__pack(ctx, 2, parts);
 }
@@ -130,7 +121,7 @@ static cbx_array *row_sums(cbx_ctx *ctx, const cbx_array *x)
 
 static cbx_array *relative_rows(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return relative(ctx, row_sums(ctx, squared_error(ctx, c)), row_sums(ctx, cbx_square(ctx, c->in[1])));
+    return relative(ctx, row_sums(ctx, cbx__squared_error(ctx, c)), row_sums(ctx, cbx_square(ctx, c->in[1])));
 }
 
 /* ---- losses ---- */
@@ -148,7 +139,7 @@ static cbx_array *huber(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *charbonnier(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double epsilon = c->parameters[0], alpha = c->parameters[1];
-    cbx_array *x = cbx_sqrt(ctx, cbx_add_scalar(ctx, squared_error(ctx, c), epsilon * epsilon));
+    cbx_array *x = cbx_sqrt(ctx, cbx_add_scalar(ctx, cbx__squared_error(ctx, c), epsilon * epsilon));
 
     return alpha == 1 ? x : cbx_pow_scalar(ctx, x, alpha);
 }
@@ -163,7 +154,7 @@ static cbx_array *pinball(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *log_cosh(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *e = difference(ctx, c);
+    const cbx_array *e = cbx__difference(ctx, c);
     return cbx_subtract_scalar(ctx, cbx_logaddexp(ctx, e, cbx_negative(ctx, e)), M_LN2);
 }
 
@@ -178,13 +169,6 @@ static cbx_array *larger(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array
     return cbx_maximum(ctx, a, b);
 }
 
-static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
-{
-    (void)ctx;
-    (void)c;
-    return (cbx_array *)state;
-}
-
 #define PAIR         CBX__PAIR("predictions", "targets", REAL)
 #define GENERAL(...) CBX__ROW("general", __VA_ARGS__), .operands = PAIR
 #define LOSS         GENERAL(LOWER, 0, INFINITY)
@@ -194,7 +178,7 @@ static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array
 /* clang-format off */
 CBX__METRIC_TABLE(general,
     { .name = "mse", .summary = "Mean squared error", .formula = "mean((predictions - targets)^2)", LOSS,
-      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .invariances = OF_SHIFTS, .items = squared_error, CBX__SMOOTH,
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .invariances = OF_SHIFTS, .items = cbx__squared_error, CBX__SMOOTH,
       .notes = "In the square of the targets' unit. One large error outweighs many small ones.",
       .source = "scikit-learn mean_squared_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "mae", .summary = "Mean absolute error", .formula = "mean(|predictions - targets|)", LOSS,
@@ -202,7 +186,7 @@ CBX__METRIC_TABLE(general,
       .notes = "Its gradient at an error of 0 is 0.",
       .source = "scikit-learn mean_absolute_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "rmse", .summary = "Root mean squared error", .formula = "sqrt(mean((predictions - targets)^2))", LOSS,
-      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .items = squared_error, CBX__SMOOTH, .finish = root,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .items = cbx__squared_error, CBX__SMOOTH, .finish = root,
       .notes = "With axes the root of the mean over these axes. Infinite where the square of an error is: above 1.3e154.",
       .source = "scikit-learn root_mean_squared_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "r_squared", .summary = "Coefficient of determination",
@@ -233,7 +217,7 @@ CBX__METRIC_TABLE(general,
       .notes = "Unlike r_squared it does not see a constant error of all predictions. Constant targets: as r_squared.",
       .source = "scikit-learn explained_variance_score", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "max_error", .summary = "Largest absolute error", .formula = "max(|predictions - targets|)", LOSS,
-      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .parts = largest_error, .merge = larger, CBX__SMOOTH, .finish = itself,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .parts = largest_error, .merge = larger, CBX__SMOOTH, .finish = cbx__state_itself,
       .notes = "One outlier decides it, and it grows with the number of items: compare it only between sets of one size.",
       .source = "scikit-learn max_error", .example = "[3.0, 2.0, 7.0, 1.0], [4.0, 2.0, 7.0, 1.0]" },
     { .name = "huber_loss", .summary = "Huber loss", .formula = "mean of e^2 / 2 if e <= delta, else delta (e - delta / 2), with e = |predictions - targets|",

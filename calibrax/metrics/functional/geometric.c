@@ -105,25 +105,10 @@ static const cbx_array *conformations(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_reshape(ctx, x, 2, flat);
 }
 
-static double root_atoms(const cbx_metric_call *c) { return sqrt((double)cbx_array_dim(c->in[0], 1)); }
-
-/* Deviations of conformations first..last-1 from all. */
-static cbx_array *distances_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
-{
-    const cbx_array *rows = conformations(ctx, c);
-    const cbx_array *some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
-    const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0));
-
-    e = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
-    return cbx_divide_scalar(ctx, e, root_atoms(c));
-}
-
 static cbx_array *pairwise(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t n = cbx_array_dim(c->in[0], 0), size = cbx_array_count(c->in[0]);
-    cbx_array *all = size ? cbx__all_distances(ctx, c, conformations(ctx, c), root_atoms(c), false) : NULL;
-
-    return all ? all : cbx__by_rows(ctx, c, n, size, distances_of);
+    const double root_atoms = sqrt((double)cbx_array_dim(c->in[0], 1));
+    return cbx__all_distances(ctx, c, conformations(ctx, c), root_atoms, false);
 }
 
 #define GEOMETRIC .domain = "geometric", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY

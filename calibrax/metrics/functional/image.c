@@ -6,11 +6,6 @@ enum { SCALES = 5, MAX_SCALES = 12 };
 
 /* ---- noise ---- */
 
-static cbx_array *squared_error(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_square(ctx, cbx_subtract(ctx, c->in[0], c->in[1]));
-}
-
 static cbx_array *decibels(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mse)
 {
     const double peak = c->parameters[0] * c->parameters[0];
@@ -156,7 +151,7 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
     p = cbx_where(ctx, positive, values, zero);
     p = cbx_divide(ctx, p, cbx_sum(ctx, p, NULL));
     if (q == 1) {
-        p = cbx_exp(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL)));
+        p = cbx_exp(ctx, cbx__entropy(ctx, p, NULL));
     } else if (isinf(q)) {
         p = cbx_reciprocal(ctx, cbx_max(ctx, p, NULL));
     } else {
@@ -183,7 +178,7 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 CBX__METRIC_TABLE(image,
     { .name = "psnr", .summary = "Peak signal-to-noise ratio", .formula = "10 log10(max_val^2 / mean((predictions - targets)^2))", IMAGES, PAIR,
       .low = -INFINITY, .high = INFINITY, .parameters = { MAX_VAL_ROW }, .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER,
-      .items = squared_error, .finish = decibels, CBX__SMOOTH,
+      .items = cbx__squared_error, .finish = decibels, CBX__SMOOTH,
       .notes = "In decibels. Infinite of equal images. Of several images: of the mean error of all pixels, which is not the mean of their ratios.",
       .source = "scikit-image peak_signal_noise_ratio", .example = "[[0.1, 0.9], [0.5, 0.4]], [[0.0, 1.0], [0.5, 0.5]]" },
     { .name = "ssim", .summary = "Structural similarity",

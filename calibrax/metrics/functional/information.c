@@ -1,13 +1,7 @@
 /* Information: entropies and mutual information of distributions and joint distributions. */
 #include "calibrax/metrics/internal.h"
 
-/* -sum p log p over all. */
-static cbx_array *entropy_of(cbx_ctx *ctx, const cbx_array *p)
-{
-    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL));
-}
-
-static cbx_array *entropy(cbx_ctx *ctx, const cbx_metric_call *c) { return entropy_of(ctx, c->in[0]); }
+static cbx_array *entropy(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx__entropy(ctx, c->in[0], NULL); }
 
 static cbx_array *cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -20,22 +14,15 @@ static cbx_array *of_columns(cbx_ctx *ctx, const cbx_metric_call *c) { return cb
 /* sum p_ij log(p_ij / (p_i p_j)), which rounding must not make negative. */
 static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *p = c->in[0], *alone = cbx_outer(ctx, of_rows(ctx, c), of_columns(ctx, c));
-    const cbx_array *none = cbx_equal_scalar(ctx, p, 0), *one = cbx__number(ctx, 1);
-    const cbx_array *ratio = cbx_divide(ctx, cbx_where(ctx, none, one, p), cbx_where(ctx, none, one, alone));
-
-    return cbx_maximum_scalar(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, cbx_log(ctx, ratio)), NULL), 0);
+    const cbx_array *alone = cbx_outer(ctx, of_rows(ctx, c), of_columns(ctx, c));
+    return cbx_maximum_scalar(ctx, cbx_sum(ctx, cbx__kl_terms(ctx, c->in[0], alone), NULL), 0);
 }
 
 /* -sum p_ij log(p_ij / p_i) */
 static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *p = c->in[0], *rows = cbx_sum(ctx, p, CBX_AXIS_KEEP(1)), *one = cbx__number(ctx, 1);
-    const cbx_array *none = cbx_equal_scalar(ctx, p, 0);
-    const cbx_array *share = cbx_divide(ctx, p, cbx_where(ctx, cbx_equal_scalar(ctx, rows, 0), one, rows));
-    const cbx_array *logs = cbx_log(ctx, cbx_where(ctx, none, one, share));
-
-    return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, logs), NULL)), 0);
+    const cbx_array *terms = cbx__kl_terms(ctx, c->in[0], cbx_sum(ctx, c->in[0], CBX_AXIS_KEEP(1)));
+    return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, terms, NULL)), 0);
 }
 
 /* Whether at most one outcome has a probability; rounding keeps the entropy of such a variable from
@@ -49,7 +36,7 @@ static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_c
 {
     const cbx_array *rows = of_rows(ctx, c), *columns = of_columns(ctx, c), *one = cbx__number(ctx, 1);
     const cbx_array *x = is_constant(ctx, rows), *y = is_constant(ctx, columns);
-    const cbx_array *entropies = cbx_multiply(ctx, entropy_of(ctx, rows), entropy_of(ctx, columns));
+    const cbx_array *entropies = cbx_multiply(ctx, cbx__entropy(ctx, rows, NULL), cbx__entropy(ctx, columns, NULL));
     const cbx_array *scale = cbx__root(ctx, cbx_maximum_scalar(ctx, entropies, 0));
     const cbx_array *share = cbx__ratio_or(ctx, mutual_information(ctx, c), scale, 0);
 

@@ -48,33 +48,17 @@ static cbx_array *affinities(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- conformations ---- */
 
-/* Conformations as rows of all their coordinates. */
-static const cbx_array *flattened(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_reshape(ctx, c->in[0], 2, (const ptrdiff_t[]){ (ptrdiff_t)cbx_array_dim(c->in[0], 0), -1 });
-}
-
-/* Of conformations first..last-1 the sum of their distances to all. */
-static cbx_array *distance_sums(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
-{
-    const cbx_array *rows = flattened(ctx, c);
-    const cbx_array *some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
-    const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0));
-
-    return cbx_sum(ctx, cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1))), CBX_AXIS(-1));
-}
-
 static cbx_array *diversity(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t n = cbx_array_dim(c->in[0], 0), size = cbx_array_count(c->in[0]);
+    const size_t n = cbx_array_dim(c->in[0], 0);
     const double pairs = (double)n * ((double)n - 1), atoms = (double)cbx_array_dim(c->in[0], 1);
-    const cbx_array *sums;
+    const cbx_array *rows, *sums;
 
     if (n < 2)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'conformations' has %zu conformation: there is no pair of them",
                                   n);
-    sums = size ? cbx__all_distances(ctx, c, flattened(ctx, c), 1, true) : NULL;
-    if (!sums) sums = cbx__by_rows(ctx, c, n, size, distance_sums);
+    rows = cbx_reshape(ctx, c->in[0], 2, (const ptrdiff_t[]){ (ptrdiff_t)n, -1 }); /* of all coordinates */
+    sums = cbx__all_distances(ctx, c, rows, 1, true);
     return cbx_divide_scalar(ctx, cbx_sum(ctx, sums, NULL), pairs * sqrt(atoms));
 }
 

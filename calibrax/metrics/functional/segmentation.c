@@ -26,11 +26,6 @@ static cbx_array *dice(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *
     return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], dice_of, 0);
 }
 
-static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_astype(ctx, cbx_equal(ctx, c->in[0], c->in[1]), CBX_F64);
-}
-
 #define SEGMENTATION                                                                                                   \
     CBX__ROW("segmentation", HIGHER, 0, 1), .operands = CBX__PAIR("predictions", "targets", LABELS),                   \
                                             .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_ORDER
@@ -47,7 +42,7 @@ CBX__METRIC_TABLE(segmentation,
       .source = "Jaccard (1912); scikit-learn jaccard_score", .example = "[[0, 1], [1, 1]], [[0, 1], [0, 1]]" },
     { .name = "dice_coefficient", .summary = "Dice coefficient", .formula = "2 |predicted and true| / (|predicted| + |true|)", OVERLAP, .finish = dice, .notes = AVERAGES,
       .source = "Dice (1945); scikit-learn f1_score", .example = "[[0, 1], [1, 1]], [[0, 1], [0, 1]]" },
-    { .name = "pixel_accuracy", .summary = "Pixel accuracy", .formula = "mean(predictions == targets)", SEGMENTATION, .items = equal, .flags = CBX_METRIC_SCORES,
+    { .name = "pixel_accuracy", .summary = "Pixel accuracy", .formula = "mean(predictions == targets)", SEGMENTATION, .items = cbx__equality, .flags = CBX_METRIC_SCORES,
       .notes = "A large background decides it: see iou.",
       .source = "scikit-learn accuracy_score", .example = "[[0, 1], [1, 1]], [[0, 1], [0, 1]]" },
 )

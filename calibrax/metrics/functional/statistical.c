@@ -26,21 +26,12 @@ static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
 /* With the products of both series. */
 static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
 {
-    CBX__PARTS(a, 6, ctx, first);
-    CBX__PARTS(b, 6, ctx, second);
+    CBX__JOINT(6, ctx, first, second);
     (void)c;
-    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
-    const cbx_array *dx = cbx_subtract(ctx, b[1], a[1]), *dy = cbx_subtract(ctx, b[3], a[3]);
-    const cbx_array *parts[] = {
-        j.n,
-        cbx__join_means(ctx, &j, a[1], dx),
-        cbx__join_products(ctx, &j, a[2], b[2], cbx_square(ctx, dx)),
-        cbx__join_means(ctx, &j, a[3], dy),
-        cbx__join_products(ctx, &j, a[4], b[4], cbx_square(ctx, dy)),
-        cbx__join_products(ctx, &j, a[5], b[5], cbx_multiply(ctx, dx, dy)),
-    };
-
-    return cbx__pack(ctx, 6, parts);
+    const cbx_array *dx = cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1);
+    const cbx_array *dy = cbx__join_spread(ctx, &j, a + 3, b + 3, out + 3);
+    out[5] = cbx__join_products(ctx, &j, a[5], b[5], cbx_multiply(ctx, dx, dy));
+    return cbx__pack(ctx, 6, out);
 }
 
 static cbx_array *correlation(cbx_ctx *ctx, const cbx_array *xx, const cbx_array *yy, const cbx_array *xy)
@@ -186,16 +177,11 @@ static cbx_array *fit_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
 {
-    CBX__PARTS(a, 4, ctx, first);
-    CBX__PARTS(b, 4, ctx, second);
+    CBX__JOINT(4, ctx, first, second);
     (void)c;
-    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
-    const cbx_array *gap = cbx_subtract(ctx, b[1], a[1]);
-    const cbx_array *parts[] = { j.n, cbx__join_means(ctx, &j, a[1], gap),
-                                 cbx__join_products(ctx, &j, a[2], b[2], cbx_square(ctx, gap)),
-                                 cbx_add(ctx, a[3], b[3]) };
-
-    return cbx__pack(ctx, 4, parts);
+    cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1);
+    out[3] = cbx_add(ctx, a[3], b[3]);
+    return cbx__pack(ctx, 4, out);
 }
 
 /* [sum w, mean, sum w d^2, sum w d^3] with d = x - mean. */
@@ -213,21 +199,16 @@ static cbx_array *third_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first,
                                      const cbx_array *second)
 {
-    CBX__PARTS(a, 4, ctx, first);
-    CBX__PARTS(b, 4, ctx, second);
+    CBX__JOINT(4, ctx, first, second);
     (void)c;
-    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
-    const cbx_array *d = cbx_subtract(ctx, b[1], a[1]), *square = cbx_square(ctx, d);
+    const cbx_array *d = cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1), *square = cbx_square(ctx, d);
     const cbx_array *pa = cbx__ratio_or(ctx, a[0], j.n, 0), *pb = j.share;
     const cbx_array *cube = cbx_multiply(ctx, cbx_multiply(ctx, cbx_multiply(ctx, square, j.between), d),
                                          cbx_subtract(ctx, pa, pb));
     const cbx_array *mixed = cbx_subtract(ctx, cbx_multiply(ctx, pa, b[2]), cbx_multiply(ctx, pb, a[2]));
-    const cbx_array *parts[] = { j.n, cbx__join_means(ctx, &j, a[1], d),
-                                 cbx__join_products(ctx, &j, a[2], b[2], square),
-                                 cbx_add(ctx, cbx_add(ctx, cbx_add(ctx, a[3], b[3]), cube),
-                                         cbx_multiply(ctx, cbx_multiply_scalar(ctx, d, 3), mixed)) };
-
-    return cbx__pack(ctx, 4, parts);
+    out[3] = cbx_add(ctx, cbx_add(ctx, cbx_add(ctx, a[3], b[3]), cube),
+                     cbx_multiply(ctx, cbx_multiply_scalar(ctx, d, 3), mixed));
+    return cbx__pack(ctx, 4, out);
 }
 
 static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)

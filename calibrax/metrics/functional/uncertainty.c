@@ -128,20 +128,14 @@ static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- ensembles ---- */
 
-/* -sum p log p over classes. */
-static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *p)
-{
-    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), CBX_AXIS(-1)));
-}
-
 static cbx_array *predictive_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return entropy(ctx, cbx_mean(ctx, c->in[0], CBX_AXIS(1)));
+    return cbx__entropy(ctx, cbx_mean(ctx, c->in[0], CBX_AXIS(1)), CBX_AXIS(-1));
 }
 
 static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *each = cbx_mean(ctx, entropy(ctx, c->in[0]), CBX_AXIS(1));
+    const cbx_array *each = cbx_mean(ctx, cbx__entropy(ctx, c->in[0], CBX_AXIS(-1)), CBX_AXIS(1));
     return cbx_maximum(ctx, cbx_subtract(ctx, predictive_entropy(ctx, c), each), cbx__number(ctx, 0));
 }
 

@@ -2,6 +2,7 @@
 #include "calibrax/metrics/learning/pairs.h"
 
 #include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/nearest.h"
 
 cbx_array *cbx__of_anchor(cbx_ctx *ctx, const cbx_array *x) { return cbx_expand_dims(ctx, x, 1); }
 cbx_array *cbx__of_other(cbx_ctx *ctx, const cbx_array *x) { return cbx_expand_dims(ctx, x, 0); }
@@ -37,16 +38,6 @@ cbx_array *cbx__cosines(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
     return cbx__rows_times_rows(ctx, unit_x, unit_y);
 }
 
-/* Distances of rows first..last-1 from all. */
-static cbx_array *distances_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
-{
-    const cbx_array *x = c->in[CBX__EMBEDDINGS];
-    const cbx_array *some = cbx_slice(ctx, x, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
-    const cbx_array *d = cbx_subtract(ctx, cbx__of_anchor(ctx, some), cbx__of_other(ctx, x));
-
-    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, d), CBX_AXIS(-1)));
-}
-
 cbx_array *cbx__pair_distances(cbx_ctx *ctx, const cbx_metric_call *c, bool unit)
 {
     cbx_array *in[] = { c->in[CBX__EMBEDDINGS], NULL };
@@ -54,7 +45,7 @@ cbx_array *cbx__pair_distances(cbx_ctx *ctx, const cbx_metric_call *c, bool unit
 
     if (unit) in[0] = cbx__unit_vectors(ctx, in[0], -1);
     own.in = in;
-    return cbx__by_rows(ctx, &own, cbx_array_dim(in[0], 0), cbx_array_count(in[0]), distances_of);
+    return cbx__by_rows(ctx, &own, cbx_array_dim(in[0], 0), cbx_array_count(in[0]), cbx__distances_of_rows);
 }
 
 cbx_array *cbx__hinge(cbx_ctx *ctx, const cbx_array *x) { return cbx_maximum_scalar(ctx, x, 0); }
