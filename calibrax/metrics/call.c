@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/array/scope_internal.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/metrics/call.h"
 #include "calibrax/metrics/operands.h"
 
@@ -100,9 +101,7 @@ bool cbx__counts_labels(const char *name)
 {
     static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
 
-    for (size_t i = 0; i < CBX_LEN(names); i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
+    return CBX_WORD_AT(names, name) < CBX_LEN(names);
 }
 
 size_t cbx__counting_parameter(const cbx_metric_function *m)

@@ -65,12 +65,11 @@ const cbx_array *cbx__select_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_
     kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
     const size_t n = cbx_array_dim(mask, 0);
     for (size_t i = 0; i < b->nin; i++) {
-        if (!cbx__operand_fits(b->metric, i, in[i], (size_t[]){ n, n })) {
-            cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu item%s, '%s' has %zu", b->metric->name, n,
-                        cbx__plural(n), b->metric->operands[i].name,
-                        cbx_array_ndim(in[i]) ? cbx_array_dim(in[i], 0) : 1);
-            return NULL;
-        }
+        if (!cbx__operand_fits(b->metric, i, in[i], (size_t[]){ n, n }))
+            return cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu item%s, '%s' has %zu", b->metric->name, n,
+                               cbx__plural(n), b->metric->operands[i].name,
+                               cbx_array_ndim(in[i]) ? cbx_array_dim(in[i], 0) : 1),
+                   NULL;
         in[i] = cbx__operand_at(ctx, b->metric, i, in[i], (const cbx_array *[]){ kept, kept });
     }
     return kept;

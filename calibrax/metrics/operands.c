@@ -80,16 +80,6 @@ static bool is_one(cbx_operand_kind kind, const cbx_array *x)
     return ndim == 0 || ndim <= cbx__operand_item_axes(kind, ndim);
 }
 
-const char *cbx_operand_items_name(cbx_operand_items items)
-{
-    static const char *const words[] = {
-#define WORD(name, number, word, text) [number] = word,
-        CBX_OPERAND_ITEMS_MAP(WORD)
-#undef WORD
-    };
-    return (unsigned)items < CBX_OPERAND_ITEMS ? words[items] : "?";
-}
-
 cbx_operand_items cbx_metric_operand_items(const cbx_metric_function *m, size_t i)
 {
     const cbx_metric_operand *o = &m->operands[i];

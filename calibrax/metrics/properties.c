@@ -253,8 +253,8 @@ static void relabel(const operand *x)
     }
 }
 
-/* G A of a matrix A, of n rows. */
-static void multiply_left(const operand *x, const double *g)
+/* G A of a matrix A, of n rows; right: A G^T of a square one. */
+static void multiply_by(const operand *x, const double *g, bool right)
 {
     const size_t n = x->d->shape[0], p = x->d->shape[1];
     double *t = x->work;
@@ -262,19 +262,8 @@ static void multiply_left(const operand *x, const double *g)
     memset(t, 0, x->n * sizeof *t);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < p; j++)
-            for (size_t k = 0; k < n; k++) t[i * p + j] += g[i * n + k] * x->v[k * p + j];
-    memcpy(x->v, t, x->n * sizeof *t);
-}
-/* A G^T of a square matrix A. */
-static void multiply_right(const operand *x, const double *g)
-{
-    const size_t n = x->d->shape[0];
-    double *t = x->work;
-
-    memset(t, 0, x->n * sizeof *t);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            for (size_t k = 0; k < n; k++) t[i * n + j] += x->v[i * n + k] * g[j * n + k];
+            for (size_t k = 0; k < n; k++)
+                t[i * p + j] += right ? x->v[i * p + k] * g[j * n + k] : g[i * n + k] * x->v[k * p + j];
     memcpy(x->v, t, x->n * sizeof *t);
 }
 
@@ -283,8 +272,8 @@ static void congruence(const operand *x)
     const size_t rows = x->d->shape[0];
     double *g = x->work + x->n;
     for (size_t k = 0; k < rows * rows; k++) g[k] = cbx_rng_normal(x->common) + 2 * (k % (rows + 1) == 0);
-    multiply_left(x, g);
-    multiply_right(x, g);
+    multiply_by(x, g, false);
+    multiply_by(x, g, true);
 }
 
 static void orthogonal(const operand *x)
@@ -300,8 +289,8 @@ static void orthogonal(const operand *x)
             g[(k + 1) * rows + j] = s * a + c * b;
         }
     }
-    multiply_left(x, g);
-    if (x->kind == CBX_OPERAND_SPD) multiply_right(x, g);
+    multiply_by(x, g, false);
+    if (x->kind == CBX_OPERAND_SPD) multiply_by(x, g, true);
 }
 
 static void lorentz(const operand *x)

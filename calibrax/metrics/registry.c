@@ -105,24 +105,23 @@ const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_select
     return m;
 }
 
-#define WORD(name, number, word)                                                                                       \
-    case number: return word;
-
-const char *cbx_metric_axiom_name(unsigned axiom)
-{
-    switch (axiom) {
-        CBX_METRIC_AXIOM_MAP(WORD)
-    default: return "?";
+/* Functions for the words of numbers. */
+#define WORD(name, number, word, ...)                                                                                  \
+    case number:                                                                                                       \
+        return word;
+#define WORDS(function, type, MAP)                                                                                     \
+    const char *function(type number)                                                                                  \
+    {                                                                                                                  \
+        switch (number) {                                                                                              \
+            MAP(WORD)                                                                                                  \
+        default: return "?";                                                                                           \
+        }                                                                                                              \
     }
-}
-
-const char *cbx_metric_invariance_name(unsigned invariance)
-{
-    switch (invariance) {
-        CBX_METRIC_INVARIANCE_MAP(WORD)
-    default: return "?";
-    }
-}
+WORDS(cbx_metric_axiom_name, unsigned, CBX_METRIC_AXIOM_MAP)
+WORDS(cbx_metric_invariance_name, unsigned, CBX_METRIC_INVARIANCE_MAP)
+WORDS(cbx_metric_tier_name, cbx_metric_tier, CBX_METRIC_TIER_MAP)
+WORDS(cbx_operand_items_name, cbx_operand_items, CBX_OPERAND_ITEMS_MAP)
+#undef WORDS
 #undef WORD
 
 static bool is_identifier(const char *s)
@@ -218,16 +217,6 @@ cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool 
                         replace ? ", and it is built in" : ": replace it, or choose another name");
     if (!cbx_list_push(&r->al, &r->rows, m)) return cbx_fail_nomem(err, "the registered metrics");
     return CBX_OK;
-}
-
-const char *cbx_metric_tier_name(cbx_metric_tier tier)
-{
-    static const char *const words[] = {
-#define WORD(name, number, word) [number] = word,
-        CBX_METRIC_TIER_MAP(WORD)
-#undef WORD
-    };
-    return (unsigned)tier < CBX_METRIC_TIERS ? words[tier] : "?";
 }
 
 const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size)

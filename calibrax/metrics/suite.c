@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/text.h"
 #include "calibrax/metrics/compose.h"
@@ -40,9 +41,7 @@ static cbx_status check_keys(const cbx_json *object, const char *const *keys, si
     cbx_json *value;
 
     for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
-        size_t k = 0;
-        while (k < n && strcmp(keys[k], key) != 0) k++;
-        if (k < n) continue;
+        if (cbx__word_at(keys, n, key) < n) continue;
         const char *near = cbx_nearest_word(key, keys, n);
         return cbx_fail(err, CBX_EFORMAT,
                         near ? "%s: unknown key '%.64s': did you mean '%s'?" : "%s: unknown key '%.64s'", what, key,

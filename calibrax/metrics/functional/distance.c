@@ -164,9 +164,9 @@ static const cbx_array *below(cbx_ctx *ctx, const cbx_metric_call *c, size_t ope
     if (c->weights) inside = cbx_logical_or(ctx, inside, cbx_equal_scalar(ctx, c->weights, 0));
     if (!cbx__metric_has_data(ctx, c) || cbx__metric_element(cbx_all(ctx, inside, NULL), 0) != 0) return inside;
     row = (size_t)cbx__metric_element(cbx_argmin(ctx, inside, NULL), 0);
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': %s of row %zu is %s", c->metric->operands[operand].name, what, row,
-                       CBX__TEXT_NUMBER(cbx__metric_element(x, row)));
-    return NULL;
+    return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': %s of row %zu is %s", c->metric->operands[operand].name, what,
+                              row, CBX__TEXT_NUMBER(cbx__metric_element(x, row))),
+           NULL;
 }
 
 /* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for

@@ -16,9 +16,8 @@ static bool fit(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, bool undirecte
     unequal = cbx_not_equal(ctx, x, cbx_matrix_transpose(ctx, x));
     if (cbx__metric_element(cbx_any(ctx, unequal, NULL), 0) == 0) return true;
     at = (size_t)cbx__metric_element(cbx_argmax(ctx, unequal, NULL), 0);
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be symmetric, and [%zu, %zu] differs from [%zu, %zu]",
-                       c->metric->operands[i].name, at / n, at % n, at % n, at / n);
-    return false;
+    return cbx__metric_refused(ctx, c, CBX_EDOM, "'%s' must be symmetric, and [%zu, %zu] differs from [%zu, %zu]",
+                               c->metric->operands[i].name, at / n, at % n, at % n, at / n);
 }
 
 /* A result, in a trace NaN unless all matrices are symmetric. */

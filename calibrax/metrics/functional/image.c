@@ -68,10 +68,10 @@ static bool large_enough(cbx_ctx *ctx, const cbx_metric_call *c, size_t halvings
     const size_t needed = (size_t)c->parameters[FILTER_SIZE] << halvings;
 
     if (h >= needed && w >= needed) return true;
-    cbx__metric_refuse(ctx, c, CBX_ESHAPE,
-                       "images must have at least %zu by %zu pixels, not %zu by %zu: use a smaller 'filter_size'%s",
-                       needed, needed, h, w, halvings ? " or fewer scales" : "");
-    return false;
+    return cbx__metric_refused(
+        ctx, c, CBX_ESHAPE,
+        "images must have at least %zu by %zu pixels, not %zu by %zu: use a smaller 'filter_size'%s", needed, needed, h,
+        w, halvings ? " or fewer scales" : "");
 }
 
 static cbx_array *ssim(cbx_ctx *ctx, const cbx_metric_call *c)

@@ -15,9 +15,9 @@ static const cbx_array *definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t 
     const double smallest = cbx__metric_element(min, 0);
 
     if (!cbx__metric_has_data(ctx, c) || !(smallest <= 0)) return positive;
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be positive definite: an eigenvalue is %s",
-                       c->metric->operands[i].name, CBX__TEXT_NUMBER(smallest));
-    return NULL;
+    return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be positive definite: an eigenvalue is %s",
+                              c->metric->operands[i].name, CBX__TEXT_NUMBER(smallest)),
+           NULL;
 }
 
 /* Cholesky's factor of matrix i; if it does not exist, eigenvalues show why. */
@@ -99,10 +99,10 @@ static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c)
                    NULL;
         at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
         if (!(cbx__metric_element(off, at) > 1e-5)) continue;
-        cbx__metric_refuse(ctx, c, CBX_EDOM,
-                           "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s", name, at / p,
-                           at % p, CBX__TEXT_NUMBER(cbx__metric_element(gram, at)));
-        return NULL;
+        return cbx__metric_refuse(ctx, c, CBX_EDOM,
+                                  "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s", name,
+                                  at / p, at % p, CBX__TEXT_NUMBER(cbx__metric_element(gram, at))),
+               NULL;
     }
     return cbx_logical_and(ctx, fine[0], fine[1]);
 }
@@ -157,10 +157,10 @@ static const cbx_array *on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_
     if (!cbx__metric_has_data(ctx, c)) return fine;
     row = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
     if (!(cbx__metric_element(off, row) > 1e-6)) return fine;
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': the square of row %zu, times negative, is %s, not %s",
-                       c->metric->operands[i].name, row, CBX__TEXT_NUMBER(cbx__metric_element(square, row)),
-                       sign < 0 ? "-1" : "1");
-    return NULL;
+    return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': the square of row %zu, times negative, is %s, not %s",
+                              c->metric->operands[i].name, row, CBX__TEXT_NUMBER(cbx__metric_element(square, row)),
+                              sign < 0 ? "-1" : "1"),
+           NULL;
 }
 
 /*
