@@ -242,8 +242,6 @@ static bool read_source(cx_call *c, cbx_benchmark_source *source, cbx_benchmark_
     const char *module = NULL, *plugin = NULL, *file = NULL, *python = NULL, *slash;
     PyObject *executable = PySys_GetObject("executable");
     cx_texts argv;
-    cbx_status status;
-    cbx_ctx *ctx;
     int metrics;
 
     if (!CX_GET(c, module, plugin, file, python, metrics) || !CX_GET_AS(c, "command", argv)) return false;
@@ -262,10 +260,9 @@ static bool read_source(cx_call *c, cbx_benchmark_source *source, cbx_benchmark_
         return true;
     }
     if (file) {
-        if (!(ctx = cx_ctx_borrow(c->st))) return false;
-        status = cbx_benchmark_commands_read(ctx, file, cx_arena(c), &source->commands, &source->ncommands, &c->err);
-        cx_ctx_return(c->st, ctx);
-        return cx_fine(c, status);
+        CX_CONTEXT(ctx, c->st);
+        return ctx && cx_fine(c, cbx_benchmark_commands_read(ctx, file, cx_arena(c), &source->commands,
+                                                             &source->ncommands, &c->err));
     }
     source->kind = plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
     source->path = plugin ? plugin : module;

@@ -171,13 +171,11 @@ bool cx_hold(cx_call *c, cbx_array *a)
 
 cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc)
 {
-    cbx_ctx *ctx = cx_ctx_borrow(st);
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL;
+    CX_CONTEXT(ctx, st);
 
-    if (!ctx) return NULL;
-    if (cbx_array_create(ctx, desc, &a, &err)) cx_raise(err.status, err.message);
-    cx_ctx_return(st, ctx);
+    if (ctx && cbx_array_create(ctx, desc, &a, &err)) cx_raise(err.status, err.message);
     return a;
 }
 

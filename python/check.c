@@ -98,9 +98,8 @@ static PyObject *findings_of(PyObject *self)
 
 static PyObject *text_of(cx_call *c, cbx_guard_format format, bool parse)
 {
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    CX_TEXT(text);
 
-    cbx_text_init(&text, cbx_allocator_default());
     if (!cx_fine(c, cbx_guard_write(of(c->self)->guard, format, &text, &c->err))) return NULL;
     return parse ? cx_python("_values", "from_json", "s", cbx_text_str(&text))
                  : PyUnicode_FromString(cbx_text_str(&text));

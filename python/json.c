@@ -15,9 +15,8 @@ cbx_json *cx_json_from(PyObject *o, const char *path)
 
 PyObject *cx_json_object(const cbx_json *v)
 {
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    CX_TEXT(text);
 
-    cbx_text_init(&text, cbx_allocator_default());
     if (!v) Py_RETURN_NONE;
     cbx_json_write(v, 0, &text);
     return text.status ? PyErr_NoMemory()

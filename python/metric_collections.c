@@ -122,10 +122,9 @@ static PyObject *collection_weighted(cx_call *c)
 static PyObject *collection_report(cx_call *c)
 {
     CX_ENTERED of = cx_metric_enter(c, NULL, false);
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
     CX_OWN_JSON cbx_json *report = NULL;
+    CX_TEXT(text);
 
-    cbx_text_init(&text, cbx_allocator_default());
     if (!of || !cx_fine(c, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) return NULL;
     cbx_metric_report_text(report, &text);
     if (!cx_fine(c, cbx_text_check(&text, &c->err))) return NULL;

@@ -171,16 +171,12 @@ static PyObject *do_check(cx_call *c)
     const cbx_metric_function *m;
     cx_metric_arguments a;
     size_t draws = 0, seed = 0;
-    cbx_status st;
-    cbx_ctx *ctx;
 
     c->name = "check_axioms";
-    if (!CX_GET(c, draws, seed) || !cx_metric_read(c, &a) || !(m = cx_metric_row(c)) || !(ctx = cx_ctx_borrow(c->st)))
-        return NULL;
-    st = cbx_metric_check_properties(ctx, m, &a.options, draws, seed, &c->err);
-    cx_ctx_return(c->st, ctx);
+    if (!CX_GET(c, draws, seed) || !cx_metric_read(c, &a) || !(m = cx_metric_row(c))) return NULL;
+    CX_CONTEXT(ctx, c->st);
     c->function = NULL;
-    return cx_none(c, st);
+    return ctx ? cx_none(c, cbx_metric_check_properties(ctx, m, &a.options, draws, seed, &c->err)) : NULL;
 }
 
 /* clang-format off */

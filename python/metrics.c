@@ -49,16 +49,8 @@ PyObject *cx_metric_dict(const cbx_metric_function *m)
                          "invariances", m->invariances, "flags", m->flags, "shapes", (unsigned)m->shapes);
 }
 
-static PyObject *do_table(cx_call *c)
-{
-    cbx_ctx *ctx = cx_ctx_borrow(c->st);
-    PyObject *list;
-
-    if (!ctx) return NULL;
-    list = CX_LIST(cbx_metric_count(ctx), cx_metric_dict(cbx_metric_at(ctx, i)));
-    cx_ctx_return(c->st, ctx);
-    return list;
-}
+CX_RETURN(do_table, (CX_CONTEXT(ctx, c->st)), ctx,
+          CX_LIST(cbx_metric_count(ctx), cx_metric_dict(cbx_metric_at(ctx, i))))
 
 /* ---- a call ---- */
 
@@ -112,14 +104,12 @@ const cbx_metric_function *cx_metric_row(cx_call *c)
     PyObject *o = cx_arg(c, "metric");
     const cbx_metric_function *m = NULL;
     const char *name;
-    cbx_ctx *ctx;
 
     if (PyCapsule_CheckExact(o)) return PyCapsule_GetPointer(o, CX_ROW_NAME);
     name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
     if (!name) return cx_refuse(c, "metric", PyExc_TypeError, "a name", o), NULL;
-    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    if (cbx_metric_find(ctx, name, &m, &c->err)) cx_raise_for(c, c->err.status);
-    cx_ctx_return(c->st, ctx);
+    CX_CONTEXT(ctx, c->st);
+    if (ctx && cbx_metric_find(ctx, name, &m, &c->err)) cx_raise_for(c, c->err.status);
     return m;
 }
 

@@ -63,8 +63,7 @@ static inline void cx_metric_leave(cx_object **o)
     static PyObject *name##_bytes(cx_call *c)                                                                          \
     {                                                                                                                  \
         CX_ENTERED of = cx_metric_enter(c, NULL, false);                                                               \
-        CX_ENDED_BY(cbx_text_clear) cbx_text text;                                                                     \
-        cbx_text_init(&text, cbx_allocator_default());                                                                 \
+        CX_TEXT(text);                                                                                                 \
         return of && cx_fine(c, cbx_metric_##name##_pack(of->ctx, of->handle, &text, &c->err))                         \
                    ? PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len)                              \
                    : NULL;                                                                                             \

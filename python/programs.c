@@ -63,10 +63,9 @@ PyObject *cx_do_cost_compile(cx_call *c)
 PyObject *cx_do_dump(cx_call *c)
 {
     const cbx_array_desc *d = cx_recorded_descriptions(c);
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    CX_TEXT(text);
     int stage;
 
-    cbx_text_init(&text, cbx_allocator_default());
     if (!d || !CX_GET(c, stage)) return NULL;
     c->function = NULL;
     return cx_begin_long(c) &&

@@ -56,13 +56,12 @@ static PyObject *take(cx_state *st, cbx_ctx *ctx, size_t n, PyObject *const *lea
 
 bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, PyObject **fresh)
 {
-    cbx_ctx *ctx = cx_ctx_borrow(st);
+    CX_CONTEXT(ctx, st);
 
     for (size_t i = 0; i < n; i++) {
         fresh[i] = ctx && r->donated[i] && !PyErr_Occurred() ? take(st, ctx, n, leaves, i) : NULL;
         if (fresh[i]) leaves[i] = fresh[i];
     }
-    if (ctx) cx_ctx_return(st, ctx);
     return !PyErr_Occurred();
 }
 

@@ -264,18 +264,14 @@ PyObject *cx_do_rule(cx_call *c)
     const char *name = NULL;
     cbx_fn *made = NULL;
     cbx_status status;
-    cbx_ctx *ctx;
 
     if (!r) return PyErr_NoMemory();
-    if (!CX_GET(c, name, nin, results, more) || !(ctx = cx_ctx_borrow(c->st))) {
-        PyMem_Free(r);
-        return NULL;
-    }
+    CX_CONTEXT(ctx, c->st);
+    if (!ctx || !CX_GET(c, name, nin, results, more)) return PyMem_Free(r), NULL;
     *r = (rule){ c->st, Py_NewRef(c->st->core), Py_NewRef(body), results, "" };
     snprintf(r->name, sizeof r->name, "%s", name);
     status = cbx_fn_create(ctx, &(cbx_fn){ r->name, rule_call, r, nin, results + more, NULL }, rule_free, &made,
                            &c->err);
-    cx_ctx_return(c->st, ctx);
     if (!status) return cx_recorded_new(c->st, made, false, false);
     rule_free(r);
     return cx_raise(status, c->err.message);

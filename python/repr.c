@@ -7,9 +7,8 @@
 static PyObject *text_of(cx_state *st, const cbx_array *a, size_t indent)
 {
     CX_OWN_ARRAY cbx_array *here = cx_here(st, a);
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    CX_TEXT(text);
 
-    cbx_text_init(&text, cbx_allocator_default());
     if (!here) return NULL;
     cbx_array_format(here, indent, &text);
     return text.status ? PyErr_NoMemory() : PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);

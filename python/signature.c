@@ -85,12 +85,11 @@ static char *docstring(const char *doc, const char *arrow, const char *rules)
     const char *open = strchr(doc, '('), *body = strstr(arrow, "\n--\n\n"), *example = strstr(body, "\n\n>>> "),
                *at = open + 1;
     cx_parameter p;
-    CX_ENDED_BY(cbx_text_clear) cbx_text plain, list;
+    CX_TEXT(plain);
+    CX_TEXT(list);
     char *out = NULL;
     bool any = false;
 
-    cbx_text_init(&plain, cbx_allocator_default());
-    cbx_text_init(&list, cbx_allocator_default());
     cbx_text_printf(&plain, "%.*s", (int)(open + 1 - doc), doc);
     for (bool first = true; next_part(&at, arrow, &p); first = false) {
         const size_t stars = strspn(p.name, "*/$"), n = p.name_length;

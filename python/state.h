@@ -442,12 +442,25 @@ bool cx_numbers(cx_call *c, int n, double *v);
         all_;                                                                                                          \
     })
 /* What ends with its block, whichever way that is left: by a function of its address.
- *     CX_ENDED_BY(cbx_text_clear) cbx_text text;
- *     CX_OWN PyObject *o = ...;      a reference, as CX_OWN_JSON and CX_OWN_ARRAY of the library's */
+ *     CX_OWN PyObject *o = ...;      a reference, as CX_OWN_JSON and CX_OWN_ARRAY of the library's
+ *     CX_TEXT(text);                 an empty cbx_text
+ *     CX_CONTEXT(ctx, c->st);        a borrowed context; NULL with an exception */
 #define CX_ENDED_BY(function) __attribute__((cleanup(function), unused))
 #define CX_OWN                CX_ENDED_BY(cx_drop)
+#define CX_TEXT(name)         CBX_SCOPED(cbx_text, name, cbx_allocator_default())
 #define CX_OWN_JSON           CX_ENDED_BY(cx_drop_json)
 #define CX_OWN_ARRAY          CX_ENDED_BY(cx_drop_array)
+#define CX_CONTEXT(name, state)                                                                                        \
+    CX_ENDED_BY(cx_give_back) cx_loan name##_loan = { state, cx_ctx_borrow(state) };                                   \
+    cbx_ctx *name = name##_loan.ctx
+typedef struct cx_loan {
+    cx_state *st;
+    cbx_ctx *ctx;
+} cx_loan;
+static inline void cx_give_back(cx_loan *loan)
+{
+    if (loan->ctx) cx_ctx_return(loan->st, loan->ctx);
+}
 static inline void cx_drop(PyObject **o) { Py_XDECREF(*o); }
 static inline void cx_drop_json(cbx_json **v) { cbx_json_unref(*v); }
 static inline void cx_drop_array(cbx_array **a) { cbx_array_free(*a); }

@@ -285,16 +285,11 @@ STORED(export_runs, (REPORT; cbx_store_query q; const char *to), CX_GET(c, to) &
 /* Options of importing; machine 'here' becomes the fingerprint of this machine. */
 static bool import_opts(cx_call *c, cbx_import_opts *o, cbx_machine *machine)
 {
-    cbx_status status;
-    cbx_ctx *ctx;
-
     if (!CX_GET(c, o->format, o->commit, o->branch, o->machine)) return false;
     if (!o->machine || strcmp(o->machine, "here") != 0) return true;
-    if (!(ctx = cx_ctx_borrow(c->st))) return false;
-    status = cbx_machine_read(ctx, NULL, machine, &c->err);
-    cx_ctx_return(c->st, ctx);
+    CX_CONTEXT(ctx, c->st);
     o->machine = machine->id;
-    return cx_fine(c, status);
+    return ctx && cx_fine(c, cbx_machine_read(ctx, NULL, machine, &c->err));
 }
 
 static PyObject *note_object(cx_state *st, const char *file, const char *entry, const char *message)

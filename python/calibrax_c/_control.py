@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import LEAF, Structure, Traced, flatten, integer, name_of, path_of, structure_text, unflatten
+from ._tracing import LEAF, Structure, Traced, flatten, integer, name_of, pair, path_of, structure_text, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,9 +88,7 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
     axes = tuple([None] * len(start) + [0] * len(rows))
 
     def split(value: Any) -> tuple[Any, Any]:
-        if not isinstance(value, tuple) or len(value) != 2:
-            raise TypeError(f"scan: '{name_of(f)}' must return (carry, y), got {value!r}")
-        return value
+        return pair(value, f"scan: '{name_of(f)}' must return (carry, y)")
 
     start, body = _settle(start, lambda begin: Body("scan", f, structure, begin + rows, axes, carry, 0, split))
     out = _step.scan(body.fn, start, rows, length, bool(reverse), every)

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import Structure, Traced, count, dress, flatten, integers, map_trees, name_of, operands, structure_text, unflatten, without
+from ._tracing import Structure, Traced, count, dress, flatten, integers, map_trees, name_of, operands, pair, structure_text, unflatten, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ class _Custom:
 
     what = ""
 
-    def __init__(self, fun: Any, nondiff_argnums: Any) -> None:
+    def __init__(self, fun: Any, nondiff_argnums: Any = ()) -> None:
         self.fun = fun
         self.nondiff = integers(self.what, "nondiff_argnums", nondiff_argnums)
         dress(self, fun)
@@ -98,9 +98,7 @@ class CustomJvp(_Custom):
         def body(*leaves: Any) -> list[Any]:
             half = len(like)
             primals, tangents = unflatten(structure, leaves[:half])[0], unflatten(structure, leaves[half:])[0]
-            value = self.rule(*before, primals, tangents)
-            if not isinstance(value, tuple) or len(value) != 2:
-                raise TypeError(f"custom_jvp: the rule of '{name_of(self.fun)}' must return (result, tangent), got {value!r}")
+            value = pair(self.rule(*before, primals, tangents), f"custom_jvp: the rule of '{name_of(self.fun)}' must return (result, tangent)")
             out, t = flatten(value[0]), flatten(value[1])
             if out[1] != traced.out or t[1] != traced.out:
                 raise TypeError(f"custom_jvp: the rule of '{name_of(self.fun)}' must return a result and a tangent as {structure_text(traced.out)}, got {structure_text(out[1])} and {structure_text(t[1])}")
@@ -127,9 +125,7 @@ class CustomVjp(_Custom):
         max_kept = len(like) + results + SPARE
 
         def forward(*leaves: Any) -> list[Any]:
-            value = without(self.fwd, fixed, n)(*unflatten(structure, leaves)[0])
-            if not isinstance(value, tuple) or len(value) != 2:
-                raise TypeError(f"custom_vjp: fwd of '{name_of(self.fun)}' must return (result, kept), got {value!r}")
+            value = pair(without(self.fwd, fixed, n)(*unflatten(structure, leaves)[0]), f"custom_vjp: fwd of '{name_of(self.fun)}' must return (result, kept)")
             out, s = flatten(value[0])
             if s != traced.out:
                 raise TypeError(f"custom_vjp: fwd of '{name_of(self.fun)}' must return a result as {structure_text(traced.out)}, got {structure_text(s)}")
@@ -158,12 +154,7 @@ class CustomVjp(_Custom):
         return _step.custom_vjp(traced.fn, fwd, bwd)
 
 
-def custom_jvp(fun: Any, nondiff_argnums: Any = ()) -> CustomJvp:
-    return CustomJvp(fun, nondiff_argnums)
-
-
-def custom_vjp(fun: Any, nondiff_argnums: Any = ()) -> CustomVjp:
-    return CustomVjp(fun, nondiff_argnums)
+custom_jvp, custom_vjp = CustomJvp, CustomVjp
 
 
 def stop_gradient(x: Any) -> Any:

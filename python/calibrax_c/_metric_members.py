@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _core  # type: ignore[attr-defined]
-from ._metric_objects import ObjectState, computed, fresh
+from ._metric_objects import ObjectState, alone, computed, fresh
 from ._metric_operands import of_numbers
 from ._metric_selection import late, spec
 
@@ -177,20 +177,13 @@ class Together:
 
     def _join(self, other: Any, change: Callable[[ObjectState], None]) -> None:
         """Adds what a collection of the library has seen, in which all can fail, once the objects have changed."""
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                f"another thread is using this {type(self).__name__}, or the function that it calls: "
-                "one call uses it at a time"
-            )
-        try:
+        with alone(self._lock, type(self).__name__):
             joined = self._with(self._objects)._c
             joined.merge(self._c)
             joined.merge(other)
             for state in self._objects.values():
                 change(state)
             self._c = joined
-        finally:
-            self._lock.release()
 
     def _fit_layers(self, counts: dict[tuple[str, str], int]) -> None:
         """Makes the metrics again where a function returns another number of arrays than before."""

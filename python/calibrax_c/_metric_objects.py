@@ -50,6 +50,19 @@ def fresh(name: str, metric: Any) -> Any:
     return own
 
 
+@contextlib.contextmanager
+def alone(lock: threading.Lock, what: str) -> Iterator[None]:
+    """One call at a time has the lock of an object: another one is refused."""
+    if not lock.acquire(blocking=False):
+        raise RuntimeError(
+            f"another thread is using this {what}, or the function that it calls: one call uses it at a time"
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class ObjectState:
     """The methods of the library's State over such an object."""
 
@@ -62,16 +75,8 @@ class ObjectState:
     def name(self) -> str:
         return self.row["name"]  # type: ignore[no-any-return]
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "another thread is using this State, or the function that it calls: one call uses it at a time"
-            )
-        try:
-            yield
-        finally:
-            self._lock.release()
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        return alone(self._lock, "State")
 
     def update(self, arrays: list[Any], mask: Any, weights: Any, _function: Any) -> None:
         if weights is not None:

@@ -236,13 +236,15 @@ class Traced:
         return (*out, self.auxiliary(leaves)) if has_aux else out
 
 
-def pair_of(fun: Any) -> Callable[[Any], tuple[Any, Any]]:
-    def split(value: Any) -> tuple[Any, Any]:
-        if not isinstance(value, tuple) or len(value) != 2:
-            raise TypeError(f"'{name_of(fun)}' must return (result, aux) with has_aux=True, got {value!r}")
-        return value
+def pair(value: Any, rule: str) -> tuple[Any, Any]:
+    """What a function returned, which must be two values."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TypeError(f"{rule}, got {value!r}")
+    return value
 
-    return split
+
+def pair_of(fun: Any) -> Callable[[Any], tuple[Any, Any]]:
+    return lambda value: pair(value, f"'{name_of(fun)}' must return (result, aux) with has_aux=True")
 
 
 def results_only(traced: Traced, like: list[Any]) -> Any:
