@@ -27,67 +27,31 @@
 #define FILE_SETATTR  469
 #define HINT_OF_INODE 1036 /* F_SET_RW_HINT of linux/fcntl.h; with the next but one that of a descriptor */
 
-static const int forbidden[] = {
-    /* other processes */
-    PTRACE,
-    SCMP_SYS(process_vm_readv),
-    SCMP_SYS(process_vm_writev),
-    SCMP_SYS(process_madvise),
-    SCMP_SYS(pidfd_getfd),
-    SCMP_SYS(kcmp),
-    /* where and how it is scheduled: the launcher has done that */
-    SCMP_SYS(sched_setaffinity),
-    SCMP_SYS(sched_setscheduler),
-    SCMP_SYS(sched_setparam),
-    SCMP_SYS(sched_setattr),
-    SCMP_SYS(setpriority),
-    SCMP_SYS(ioprio_set),
-    /* the network: sockets are handed out below, and those of this machine lead nowhere */
-    SCMP_SYS(connect),
-    /* what outlives a launch, in the kernel */
-    SCMP_SYS(shmget),
-    SCMP_SYS(msgget),
-    SCMP_SYS(semget),
-    SCMP_SYS(mq_open),
-    SCMP_SYS(setxattr),
-    SCMP_SYS(lsetxattr),
-    SCMP_SYS(fsetxattr),
-    SETXATTRAT,
-    FILE_SETATTR,
-    /* the machine */
-    SCMP_SYS(mount),
-    SCMP_SYS(umount2),
-    SCMP_SYS(move_mount),
-    SCMP_SYS(open_tree),
-    SCMP_SYS(fsopen),
-    SCMP_SYS(mount_setattr),
-    SCMP_SYS(pivot_root),
-    SCMP_SYS(chroot),
-    SCMP_SYS(setns),
-    SCMP_SYS(unshare),
-    SCMP_SYS(open_by_handle_at),
-    SCMP_SYS(bpf),
-    SCMP_SYS(perf_event_open),
-    SCMP_SYS(fanotify_init),
-    SCMP_SYS(io_uring_setup),
-    SCMP_SYS(userfaultfd),
-    SCMP_SYS(add_key),
-    SCMP_SYS(keyctl),
-    SCMP_SYS(request_key),
-    SCMP_SYS(init_module),
-    SCMP_SYS(finit_module),
-    SCMP_SYS(delete_module),
-    SCMP_SYS(kexec_load),
-    SCMP_SYS(kexec_file_load),
-    SCMP_SYS(reboot),
-    SCMP_SYS(syslog),
-    SCMP_SYS(settimeofday),
-    SCMP_SYS(clock_settime),
-    SCMP_SYS(clock_adjtime),
-    SCMP_SYS(adjtimex),
-    SCMP_SYS(sethostname),
-    SCMP_SYS(swapon),
-    SCMP_SYS(swapoff),
+/* Of other processes. */
+static const int of_processes[] = { PTRACE,
+                                    SCMP_SYS(process_vm_readv),
+                                    SCMP_SYS(process_vm_writev),
+                                    SCMP_SYS(process_madvise),
+                                    SCMP_SYS(pidfd_getfd),
+                                    SCMP_SYS(kcmp) };
+/* Where and how it is scheduled: the launcher has done that. */
+static const int of_scheduling[] = { SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
+                                     SCMP_SYS(sched_setparam),    SCMP_SYS(sched_setattr),
+                                     SCMP_SYS(setpriority),       SCMP_SYS(ioprio_set) };
+/* What outlives a launch, in the kernel. */
+static const int outliving[] = { SCMP_SYS(shmget),    SCMP_SYS(msgget),   SCMP_SYS(semget),
+                                 SCMP_SYS(mq_open),   SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
+                                 SCMP_SYS(fsetxattr), SETXATTRAT,         FILE_SETATTR };
+static const int of_machine[] = {
+    SCMP_SYS(mount),           SCMP_SYS(umount2),       SCMP_SYS(move_mount),        SCMP_SYS(open_tree),
+    SCMP_SYS(fsopen),          SCMP_SYS(mount_setattr), SCMP_SYS(pivot_root),        SCMP_SYS(chroot),
+    SCMP_SYS(setns),           SCMP_SYS(unshare),       SCMP_SYS(open_by_handle_at), SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open), SCMP_SYS(fanotify_init), SCMP_SYS(io_uring_setup),    SCMP_SYS(userfaultfd),
+    SCMP_SYS(add_key),         SCMP_SYS(keyctl),        SCMP_SYS(request_key),       SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),    SCMP_SYS(delete_module), SCMP_SYS(kexec_load),        SCMP_SYS(kexec_file_load),
+    SCMP_SYS(reboot),          SCMP_SYS(syslog),        SCMP_SYS(settimeofday),      SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),   SCMP_SYS(adjtimex),      SCMP_SYS(sethostname),       SCMP_SYS(swapon),
+    SCMP_SYS(swapoff)
 };
 
 /*
@@ -101,58 +65,53 @@ static const int without_effect[] = {
     SCMP_SYS(fchmodat),  FCHMODAT2,           SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
 };
 
-/* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers,
- * and this process keeps its own. */
-static int forbid_signals(scmp_filter_ctx filter)
+/* Signals that are queued, and those to one process or thread. */
+static const int queued[] = { SCMP_SYS(pidfd_send_signal), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo) };
+static const int to_one[] = { SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(tkill) };
+
+/* The same answer to each of some calls; not 0: it could not be added. */
+#define ADD_ALL(filter, action, calls) add_all(filter, action, calls, sizeof(calls) / sizeof(calls)[0])
+static int add_all(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t n)
 {
-    static const int to_one[] = { SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(tkill) };
-    static const int queued[] = { SCMP_SYS(pidfd_send_signal), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo) };
-    scmp_datum_t self = (scmp_datum_t)getpid();
     int failed = 0;
 
-    for (size_t i = 0; !failed && i < sizeof to_one / sizeof to_one[0]; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), to_one[i], 1, SCMP_A0(SCMP_CMP_NE, self));
-    for (size_t i = 0; !failed && i < sizeof queued / sizeof queued[0]; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), queued[i], 0);
+    for (size_t i = 0; i < n; i++) failed |= seccomp_rule_add(filter, action, calls[i], 0);
     return failed;
 }
 
-/* A file's flags and version, and how long its content is expected to live: numbers of an inode
- * that its owner sets by a descriptor for reading. */
-static int forbid_attributes(scmp_filter_ctx filter)
-{
-    static const char kinds[] = { 'f', 'v', 'X' }; /* FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR */
-    int failed = 0;
-
-    for (size_t i = 0; !failed && i < sizeof kinds; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOTTY), SCMP_SYS(ioctl), 1,
-                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, (scmp_datum_t)kinds[i] << 8));
-    for (scmp_datum_t hint = HINT_OF_INODE; !failed && hint <= HINT_OF_INODE + 2; hint += 2)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(fcntl), 1,
-                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, hint));
-    return failed;
-}
-
-/* clone3 hides its flags in memory, where no filter looks: whoever gets ENOSYS uses clone. */
 static int add_rules(scmp_filter_ctx filter, bool signals)
 {
-    int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    static const char kinds[] = { 'f', 'v', 'X' }; /* FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR */
+    const uint32_t refused = SCMP_ACT_ERRNO(EPERM), ignored = SCMP_ACT_ERRNO(0);
+    int failed = 0;
 
-    if (!failed) failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-                                  SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
-    if (!failed && signals) failed = forbid_signals(filter);
-    if (!failed) failed = forbid_attributes(filter);
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), SCMP_SYS(flock), 1,
-                                  SCMP_A1(SCMP_CMP_MASKED_EQ, LOCK_UN, LOCK_UN));
-    for (size_t i = 0; !failed && i < sizeof without_effect / sizeof without_effect[0]; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), without_effect[i], 0);
-    for (size_t i = 0; !failed && i < sizeof forbidden / sizeof forbidden[0]; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
+    /* sockets are of this machine, and lead nowhere */
+    failed |= seccomp_rule_add(filter, refused, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    failed |= seccomp_rule_add(filter, refused, SCMP_SYS(connect), 0);
+    /* clone3 hides its flags in memory, where no filter looks: whoever gets ENOSYS uses clone */
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    failed |= seccomp_rule_add(filter, refused, SCMP_SYS(clone), 1,
+                               SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+    failed |= seccomp_rule_add(filter, refused, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
+    /* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers,
+     * and this process keeps its own. */
+    for (size_t i = 0; signals && i < sizeof to_one / sizeof to_one[0]; i++)
+        failed |= seccomp_rule_add(filter, refused, to_one[i], 1, SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid()));
+    if (signals) failed |= ADD_ALL(filter, refused, queued);
+    /* A file's flags and version, and how long its content is expected to live: numbers of an inode
+     * that its owner sets by a descriptor for reading. */
+    for (size_t i = 0; i < sizeof kinds; i++)
+        failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOTTY), SCMP_SYS(ioctl), 1,
+                                   SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, (scmp_datum_t)kinds[i] << 8));
+    for (scmp_datum_t hint = HINT_OF_INODE; hint <= HINT_OF_INODE + 2; hint += 2)
+        failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(fcntl), 1,
+                                   SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, hint));
+    failed |= seccomp_rule_add(filter, ignored, SCMP_SYS(flock), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, LOCK_UN, LOCK_UN));
+    failed |= ADD_ALL(filter, ignored, without_effect);
+    failed |= ADD_ALL(filter, refused, of_processes);
+    failed |= ADD_ALL(filter, refused, of_scheduling);
+    failed |= ADD_ALL(filter, refused, outliving);
+    failed |= ADD_ALL(filter, refused, of_machine);
     return failed;
 }
 
