@@ -119,8 +119,7 @@ void opt_split(cbx_arena *arena, const char *text, opt_list *list)
     }
 }
 
-/* What parsing came to. */
-typedef enum opt_result { OPT_GO, OPT_STOP, OPT_BAD } opt_result;
+#define PARSE_ON (-1) /* what parsing comes to; else the exit status with which it ends */
 
 /* --- rewriting --- */
 
@@ -320,7 +319,7 @@ static int check_rules(const opt_run *run)
 
 /* --- parsing --- */
 
-static opt_result bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
+static int bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
 {
     const char *names[128] = { "help", "version", "man", "completion" };
     size_t n = 4, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
@@ -328,32 +327,25 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
 
     for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++)
         if (command->options[i].help && command->options[i].kind != OPT_GROUP) names[n++] = command->options[i].name;
-    if (code == POPT_ERROR_NOARG) {
-        opt_fail_of(program, "option '%s' needs a value", word);
-        return OPT_BAD;
-    }
+    if (code == POPT_ERROR_NOARG) return opt_fail_of(program, "option '%s' needs a value", word);
     snprintf(bare, sizeof(bare), "%.*s", (int)(len < sizeof(bare) ? len : sizeof(bare) - 1), word + dashes);
     const char *near = cbx_nearest_word(bare, names, n);
-    if (code == POPT_ERROR_BADOPT && near && strcmp(near, bare) == 0) {
-        opt_fail_of(program, "option '--%s' must be the only one: '%s --%s'", near, program->name, near);
-    } else if (code == POPT_ERROR_BADOPT && near) {
-        opt_fail_of(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
-    } else if (code == POPT_ERROR_BADOPT) {
-        opt_fail_of(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
-                    command->name[0] ? " " : "", command->name);
-    } else {
-        opt_fail_of(program, "option '%s': %s", word, poptStrerror(code));
-    }
-    return OPT_BAD;
+    if (code != POPT_ERROR_BADOPT) return opt_fail_of(program, "option '%s': %s", word, poptStrerror(code));
+    if (near && strcmp(near, bare) == 0)
+        return opt_fail_of(program, "option '--%s' must be the only one: '%s --%s'", near, program->name, near);
+    if (near)
+        return opt_fail_of(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
+    return opt_fail_of(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
+                       command->name[0] ? " " : "", command->name);
 }
 
-static opt_result take_option(const opt_run *run, poptContext con, int code)
+static int take_option(const opt_run *run, poptContext con, int code)
 {
     const opt_command *c = run->command;
 
     if (code == CODE_HELP || code == CODE_HELP_ALL) {
         opt_print_help(run->program, c, code == CODE_HELP_ALL || !opt_has_rare(c), stdout);
-        return OPT_STOP;
+        return EXIT_PASS;
     }
     const opt_spec *s = &c->options[code - CODE_FIRST];
     char *text = poptGetOptArg(con);
@@ -362,21 +354,19 @@ static opt_result take_option(const opt_run *run, poptContext con, int code)
     const char *wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, run->args, run->arena) : "given a value";
     for (size_t i = 0; i < c->noptions; i++)
         if (c->options[i].kind != OPT_GROUP && c->options[i].offset == s->offset) run->given[i] = kept ? kept : "";
-    if (!wanted) return OPT_GO;
-    opt_fail(run, "'--%s' must be %s, got '%s'", s->name, wanted, kept ? kept : "");
-    return OPT_BAD;
+    if (!wanted) return PARSE_ON;
+    return opt_fail(run, "'--%s' must be %s, got '%s'", s->name, wanted, kept ? kept : "");
 }
 
 /* Sets members of run->args; argv[0] is the command's own word.  Texts live in the arena. */
-static opt_result parse(const opt_run *run, int argc, const char **argv, opt_list *rest)
+static int parse(const opt_run *run, int argc, const char **argv, opt_list *rest)
 {
     const opt_program *program = run->program;
     const opt_command *command = run->command;
     struct poptOption *table = cbx_arena_calloc(run->arena, command->noptions + 3, sizeof(*table)), *t = table;
     opt_list words = { NULL, 0 };
-    opt_result result = OPT_GO;
     const char *word;
-    int code;
+    int code, result = PARSE_ON;
 
     rewrite(command, argc, argv, run->arena, &words);
     for (size_t i = 0; i < command->noptions; i++) {
@@ -390,19 +380,16 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
     *t++ = (struct poptOption){ .longName = "help-all", .argInfo = POPT_ARG_NONE, .val = CODE_HELP_ALL };
     *t = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
     poptContext con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
-    while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1)
+    while (result == PARSE_ON && (code = poptGetNextOpt(con)) != -1)
         result = code < -1 ? bad_option(program, command, poptBadOption(con, 0), code) : take_option(run, con, code);
-    while (result == OPT_GO && (word = poptGetArg(con)) != NULL) {
-        if (!(command->flags & OPT_TAKES_WORDS)) {
-            opt_fail_of(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word, program->name,
-                        command->name[0] ? " " : "", command->name);
-            result = OPT_BAD;
-        } else {
-            opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest);
-        }
+    while (result == PARSE_ON && (word = poptGetArg(con)) != NULL) {
+        opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest);
+        if (!(command->flags & OPT_TAKES_WORDS))
+            result = opt_fail_of(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word,
+                                 program->name, command->name[0] ? " " : "", command->name);
     }
     poptFreeContext(con);
-    return result;
+    return result == PARSE_ON && check_rules(run) ? EXIT_ERROR : result;
 }
 
 /* --- the program --- */
@@ -415,16 +402,13 @@ static int start(const opt_program *program, const opt_command *command, int arg
     cbx_err err = CBX_ERR_INIT;
     opt_run run = { program, command, NULL, &words, &arena, NULL, &err, NULL };
     cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
-    opt_result parsed;
-    int status = EXIT_ERROR;
 
     cbx_arena_init(&arena, &al);
     run.args = cbx_arena_alloc(&arena, command->args_size);
     run.given = cbx_arena_calloc(&arena, command->noptions + 1, sizeof *run.given);
     if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
-    parsed = parse(&run, argc, argv, &words);
-    if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed != OPT_GO || check_rules(&run)) goto done;
+    int status = parse(&run, argc, argv, &words);
+    if (status != PARSE_ON) goto done;
     if (command->flags & OPT_ANY_ENVIRONMENT) {
         o.backend = "auto";
         o.use_gpu = CBX_CHOICE_OFF;
@@ -491,12 +475,8 @@ static int print_help_of(const opt_program *program, size_t n, const char *const
 {
     bool any = false;
 
-    if (!n) {
-        opt_print_help(program, &program->commands[0], false, stdout);
-        return EXIT_PASS;
-    }
     for (size_t i = 0; i < program->ncommands; i++)
-        if (opt_names_command(&program->commands[i], n, words)) {
+        if (!n || opt_names_command(&program->commands[i], n, words)) {
             opt_print_help(program, &program->commands[i], false, stdout);
             return EXIT_PASS;
         }
