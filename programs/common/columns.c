@@ -65,27 +65,17 @@ static size_t width_of(const char *s)
     return n;
 }
 
-static void put_spaces(size_t n)
-{
-    static const char spaces[] = "                                ";
-
-    for (size_t part; n; n -= part) {
-        part = n < sizeof spaces - 1 ? n : sizeof spaces - 1;
-        fwrite(spaces, 1, part, stdout);
-    }
-}
-
 /* Nothing follows the last text of a line. */
 static void print_cell(const columns *c, size_t k, const char *text, paint how)
 {
-    size_t space = c->widths[k] - width_of(text);
+    const int space = (int)(c->widths[k] - width_of(text));
     bool right = c->sides[k] == 'r';
 
-    if (right) put_spaces(space);
+    if (right) printf("%*s", space, "");
     if (*text && how != PAINT_PLAIN) fputs(paint_begin(how), stdout);
     fputs(text, stdout);
     if (*text && how != PAINT_PLAIN) fputs(paint_end(how), stdout);
-    if (k + 1 < c->n) put_spaces(right ? 2 : space + 2);
+    if (k + 1 < c->n) printf("%*s", right ? 2 : space + 2, "");
 }
 
 void columns_print(const columns *c, const char *indent)
