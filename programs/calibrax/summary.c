@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/hash_table.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -35,51 +36,33 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const cbx_named_metric *const *)a)->name, (*(const cbx_named_metric *const *)b)->name);
 }
 
-/* A point's line.  Sorting finds what belongs together: a run may have a hundred thousand
- * points. */
+/* A point's line. */
 typedef struct line {
     const cbx_point *point;
-    size_t at;    /* place in the run */
-    size_t first; /* of its scenario's points */
-    bool shared;  /* another point of the scenario has the same label, so the line needs its name and tags */
+    size_t scenario, label; /* numbers in the order of first appearance */
+    size_t place;           /* in the summary: by scenario, then as in the run */
+    bool shared;            /* by another point of the scenario: the line has name and tags, too */
 } line;
 
-static int by_label(const void *a, const void *b)
-{
-    const line *x = a, *y = b;
-    int c = strcmp(x->point->scenario, y->point->scenario);
+CBX_BY(by_place, line, place)
 
-    if (!c) c = strcmp(label_of(x->point), label_of(y->point));
-    return c ? c : (x->at > y->at) - (x->at < y->at);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const line *x = a, *y = b;
-
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-/* Scenarios in the order of their first points. */
+/* Scenarios in the order of their first points.  A run may have a hundred thousand points. */
 static line *make_lines(const opt_run *run, const cbx_run *r)
 {
-    size_t n = cbx_run_npoints(r), end;
+    const size_t n = cbx_run_npoints(r);
     line *lines = cbx_arena_calloc(run->arena, n, sizeof *lines);
+    size_t *count = cbx_arena_calloc(run->arena, n, sizeof *count); /* of points with each label */
 
-    for (size_t i = 0; i < n; i++) lines[i] = (line){ cbx_run_point(r, i), i, i, false };
-    qsort(lines, n, sizeof *lines, by_label);
-    for (size_t i = 1; i < n; i++) {
-        bool same = !strcmp(lines[i - 1].point->scenario, lines[i].point->scenario);
-        if (same && !strcmp(label_of(lines[i - 1].point), label_of(lines[i].point)))
-            lines[i - 1].shared = lines[i].shared = true;
+    CBX_SCOPED(cbx_names, scenarios, &run->arena->al);
+    CBX_SCOPED(cbx_names, labels, &run->arena->al); /* of a scenario */
+    for (size_t i = 0; i < n; i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        const size_t at = cbx_names_add(&scenarios, p->scenario);
+        const char *label = cbx_arena_printf(run->arena, "%zu %s", at, label_of(p));
+        lines[i] = (line){ p, at, cbx_names_add(&labels, label), at * n + i, false };
+        count[lines[i].label]++;
     }
-    for (size_t i = 0; i < n; i = end) {
-        size_t first = lines[i].at;
-        for (end = i; end < n && !strcmp(lines[i].point->scenario, lines[end].point->scenario); end++)
-            if (lines[end].at < first) first = lines[end].at;
-        for (size_t k = i; k < end; k++) lines[k].first = first;
-    }
+    for (size_t i = 0; i < n; i++) lines[i].shared = count[lines[i].label] > 1;
     qsort(lines, n, sizeof *lines, by_place);
     return lines;
 }
@@ -120,7 +103,7 @@ static int run_summary(const opt_run *run)
         const line *lines = make_lines(run, r);
         print_run_head(run, r);
         for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-            if (lines[i].first == lines[i].at) {
+            if (i == 0 || lines[i].scenario != lines[i - 1].scenario) {
                 print_painted(PAINT_FAINT, "\nScenario: ");
                 printf("%s\n", plain_text(run->arena, lines[i].point->scenario));
             }
