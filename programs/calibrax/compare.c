@@ -54,9 +54,8 @@ static const opt_spec compare_options[] = {
       "A point is on the front if no other point is at least as good in all objectives and better in one. Points that "
       "lack an objective are marked '?' and dominate no other point." },
     OPT_SWITCH("front-only", 0, front_only, "leave out the dominated points"),
-    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name"),
-    OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario"),
-    OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match"),
+    SELECT_PLACE_ROWS,
+    SELECT_TAG_ROW,
 };
 static const opt_rule compare_rules[] = {
     INPUTS_RULES,

@@ -23,13 +23,16 @@ typedef struct select_args {
     OPT("data", 0, STRING, select.data, "DIR", NULL,                                                                   \
         "the store (default: CALIBRAX_DATA, else .calibrax of the repository or working folder)"),                     \
         OPT_SWITCH("no-index", 0, select.no_index, "keep the index in memory instead of writing index.sqlite")
-#define SELECT_JSON_ROW OPT_SWITCH("json", 0, select.json, "print one JSON document")
+#define SELECT_JSON_ROW   OPT_SWITCH("json", 0, select.json, "print one JSON document")
+#define SELECT_BRANCH_ROW OPT("branch", 0, STRING, select.branch, "NAME", NULL, "use runs of this branch")
+#define SELECT_MACHINE_ROW                                                                                             \
+    OPT("machine", 0, STRING, select.machine, "ID", NULL,                                                              \
+        "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint")
 #define SELECT_RUN_ROWS                                                                                                \
-    OPT("branch", 0, STRING, select.branch, "NAME", NULL, "use runs of this branch"),                                  \
+    SELECT_BRANCH_ROW,                                                                                                 \
         OPT("commit", 0, STRING, select.commit, "HASH", NULL,                                                          \
             "use runs of this commit, or of commits with this prefix"),                                                \
-        OPT("machine", 0, STRING, select.machine, "ID", NULL,                                                          \
-            "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),                  \
+        SELECT_MACHINE_ROW,                                                                                            \
         OPT("since", 0, STRING, select.since, "TIME", NULL,                                                            \
             "use runs from this date or time on (ISO 8601; a date alone means midnight, UTC)"),                        \
         OPT("until", 0, STRING, select.until, "TIME", NULL, "use runs before this date or time")
@@ -37,13 +40,13 @@ typedef struct select_args {
 #define SELECT_METRIC_ROWS(help)                                                                                       \
     OPT("metric", 0, STRING, select.metric, "NAME", NULL, help, "@metrics"),                                           \
         OPT("metrics", 0, STRING, select.metric, "NAME", NULL, NULL, "@metrics")
-#define SELECT_POINT_ROWS                                                                                              \
-    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name"),                                    \
-        OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario"),                      \
-        SELECT_METRIC_ROWS("use points with this metric"),                                                             \
-        OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL,                                                            \
-            "use points with this tag; may be repeated, all must match")
-#define SELECT_LIMIT_ROW OPT("limit", 0, POSITIVE, select.limit, "N", NULL, "use only the newest N runs")
+#define SELECT_SCENARIO_ROW OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario")
+#define SELECT_PLACE_ROWS                                                                                              \
+    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name"), SELECT_SCENARIO_ROW
+#define SELECT_TAG_ROW                                                                                                 \
+    OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match")
+#define SELECT_POINT_ROWS SELECT_PLACE_ROWS, SELECT_METRIC_ROWS("use points with this metric"), SELECT_TAG_ROW
+#define SELECT_LIMIT_ROW  OPT("limit", 0, POSITIVE, select.limit, "N", NULL, "use only the newest N runs")
 /* The run of a command that shows one; its struct has a member `run`. */
 #define SELECT_ONE_ROW                                                                                                 \
     OPT("run", 0, STRING, run, "ID", "latest", "the run: its id, a unique prefix of the id, latest, or baseline:NAME", \

@@ -18,7 +18,6 @@
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/statistics/estimate.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
 #define MAX_LINE ((size_t)1 << 20)
@@ -56,7 +55,7 @@ enum { STATISTIC_mean, STATISTICS(NUMBER) };
 #define AT(member) offsetof(watch_args, member)
 
 static const opt_spec watch_options[] = {
-    OPT("metric", 'm', STRING, metric, "NAME", NULL,
+    OPT("metric", 'm', STRING, select.metric, "NAME", NULL,
         "metric to follow; for a process and its children: cpu_percent, rss_mb, threads or processes; for a GPU: "
         "gpu_mem_mb (used by those processes), gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed (1 while it is "
         "throttled)",
@@ -92,7 +91,7 @@ static const opt_spec watch_options[] = {
     OPT_SWITCH("summary", 0, summary,
                "at the end, print the latest, minimum, maximum, mean and tendency of the last 1000 values, and the "
                "number of alerts by severity"),
-    OPT_SWITCH("json", 0, json, "print alerts, and the summary, as JSON lines"),
+    OPT_SWITCH("json", 0, select.json, "print alerts, and the summary, as JSON lines"),
     OPT_HEADING("Receivers of alerts", NULL),
     OPT("alerts", 'o', EACH, files, "FILE", NULL, "append alerts as JSON lines"),
     OPT("command", 0, EACH, commands, "CMD", NULL, "run this command for each alert, with its JSON on standard input"),
@@ -102,14 +101,12 @@ static const opt_spec watch_options[] = {
     OPT("pid", 'p', POSITIVE, pid, "PID", NULL, "follow a process until it ends"),
     OPT("gpu", 0, INT, gpu, "N", "0 for a metric of a GPU", "also follow this NVIDIA GPU"),
     OPT_HEADING("A store", "data"),
-    OPT("data", 0, STRING, data, "DIR", NULL,
+    OPT("data", 0, STRING, select.data, "DIR", NULL,
         "follow a store: one value per run, oldest first, then new runs as they arrive"),
-    OPT("point", 0, STRING, point, "NAME", NULL, "use points of this name"),
-    OPT("scenario", 0, STRING, scenario, "NAME", NULL, "use points of this scenario"),
-    OPT("tag", 0, EACH, tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match"),
-    OPT("branch", 0, STRING, branch, "NAME", NULL, "use runs of this branch"),
-    OPT("machine", 0, STRING, machine, "ID", NULL,
-        "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),
+    SELECT_PLACE_ROWS,
+    SELECT_TAG_ROW,
+    SELECT_BRANCH_ROW,
+    SELECT_MACHINE_ROW,
     OPT_SWITCH("allow-other-machine", 0, allow_machines, "accept values of several machines as one series"),
     OPT_SWITCH("allow-dropped", 0, allow_dropped, "with --once: do not fail if the newest run lacks a metric"),
     OPT_HEADING("Health of pipelines", "health"),
@@ -150,7 +147,7 @@ void watch_send(watcher *w, const cbx_alert *alert)
 
     w->sent++;
     if (alert->severity > w->worst) w->worst = alert->severity;
-    if (w->a->json) {
+    if (w->a->select.json) {
         (void)print_json(w->run, cbx_alert_json(alert, now_us));
     } else {
         print_painted(PAINT_FAINT, "%s  ", cbx_time_format_iso(now_us, time));
@@ -291,9 +288,9 @@ static int set_rules(watcher *w)
     const watch_args *a = w->a;
     bool values = false, patterns = false;
 
-    if (a->metric) w->metrics[w->nmetrics++] = (watched_metric){ a->metric, 0 };
+    if (a->select.metric) w->metrics[w->nmetrics++] = (watched_metric){ a->select.metric, 0 };
     for (size_t i = 0; i < CBX_ALERT_LEVELS; i++)
-        if (!isnan(a->levels[i])) find_rule(w, a->metric, CBX_PATTERN_NONE)->levels[i] = a->levels[i];
+        if (!isnan(a->levels[i])) find_rule(w, a->select.metric, CBX_PATTERN_NONE)->levels[i] = a->levels[i];
     for (size_t i = 0; i < a->rules.count; i++)
         if (add_rule(w, a->rules.items[i])) return EXIT_ERROR;
     for (size_t i = 0; i < w->nrules; i++) {
@@ -534,15 +531,11 @@ typedef struct followed {
  * its place. */
 static int check_newest(watcher *w, cbx_store *store, const char *metric, const char *last)
 {
-    const select_args runs = { .branch = w->a->branch, .machine = w->a->machine };
-    cbx_store_query query;
+    const cbx_store_query query = { .branch = w->a->select.branch, .machine = w->a->select.machine, .limit = 1 };
     CLEARED(cbx_store_list) list = { 0 };
-    int status = select_query(w->run, &runs, &query);
 
-    query.limit = 1;
-    if (status) return status;
     if (opt_check(w->run, cbx_store_query_runs(store, &query, &list, w->run->err))) return EXIT_ERROR;
-    status = select_need_newest(w->run, store, &list, "");
+    int status = select_need_newest(w->run, store, &list, "");
     if (!status && !w->a->allow_dropped && list.count && strcmp(list.entries[0].id, last))
         return opt_fail(w->run,
                         "the newest run, '%s', has no '%s', which run '%s' had: choose runs with --branch or "
@@ -555,18 +548,12 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
  * late. */
 static int take_new(watcher *w, cbx_store *store, followed *at)
 {
-    const watch_args *a = w->a;
     const char *metric = w->metrics[at->metric].name;
-    const select_args points = { .metric = metric,
-                                 .point = a->point,
-                                 .scenario = a->scenario,
-                                 .branch = a->branch,
-                                 .machine = a->machine,
-                                 .tags = a->tags };
     cbx_store_query query;
     CLEARED(cbx_trend) trend = { 0 };
-    int status = select_query(w->run, &points, &query);
+    int status = select_query(w->run, &w->a->select, &query);
 
+    query.metric = metric;
     if (!status) status = opt_check(w->run, cbx_store_trend(store, &query, &trend, w->run->err));
     if (status || !trend.count) return status;
     const cbx_trend_series *s = &trend.series[0];
@@ -592,7 +579,7 @@ static int watch_store(watcher *w)
     SCOPED(cbx_store) *store = NULL;
     int status = EXIT_PASS;
 
-    if (opt_check(w->run, cbx_store_open(w->run->ctx, w->a->data, NULL, &store, w->run->err))) return EXIT_ERROR;
+    if (opt_check(w->run, cbx_store_open(w->run->ctx, w->a->select.data, NULL, &store, w->run->err))) return EXIT_ERROR;
     for (size_t i = 0; i < w->nmetrics; i++) {
         places[i].metric = i;
         cbx_names_init(&places[i].runs, &w->run->arena->al);
@@ -659,7 +646,7 @@ static int summarize(const watcher *w)
                                             CBX_TENDENCY_THRESHOLD, 0.95, &t, w->run->err)))
         return EXIT_ERROR;
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
-    if (w->a->json) {
+    if (w->a->select.json) {
         cbx_json *o = cbx_json_document("calibrax-watch-summary", J_TEXT("metric", w->metrics[0].name),
                                         J_INT("values", f.count), J_NUMBER("latest", f.last), J_NUMBER("min", f.min),
                                         J_NUMBER("max", f.max), J_NUMBER("mean", f.mean),
@@ -705,13 +692,13 @@ static int run_watch(const opt_run *run)
     watcher w = { .run = run, .a = a, .stop = stop_catch(), .start_ns = cbx_clock_ns() };
 
     w.fail_on = (cbx_severity)(a->fail_on + CBX_SEVERITY_INFO);
-    w.length = a->once && (a->pid || a->data) ? 0 : a->length;
+    w.length = a->once && (a->pid || a->select.data) ? 0 : a->length;
     int status = set_up(&w);
     if (!status)
-        status = a->health ? watch_lines(&w, watch_health_take)
-                 : a->pid  ? watch_process(&w)
-                 : a->data ? watch_store(&w)
-                           : watch_lines(&w, take_value);
+        status = a->health        ? watch_lines(&w, watch_health_take)
+                 : a->pid         ? watch_process(&w)
+                 : a->select.data ? watch_store(&w)
+                                  : watch_lines(&w, take_value);
     if (!status && a->health) status = watch_health_end(&w);
     for (size_t i = 0; !status && a->once && i < w.nrules; i++)
         if (w.latest[i].severity != CBX_SEVERITY_NONE) watch_send(&w, &w.latest[i]);

@@ -7,15 +7,14 @@
 
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"
-#include "programs/common/options.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/stop.h"
 
 #define WATCH_MAX_SECONDS 1e9
 
 typedef struct watch_args {
-    const char *metric, *data, *point, *scenario, *branch, *machine;
+    select_args select;
     int statistic, fail_on; /* index of a word of the option; statistic -1: not given */
-    opt_list tags;
     double levels[CBX_ALERT_LEVELS], hysteresis, quiet, repeat, interval, length, timeout;
     size_t pid, raise_after, clear_after, window;
     opt_list files, commands, webhooks, rules;
@@ -23,7 +22,7 @@ typedef struct watch_args {
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow; /* of health */
     size_t minimum;
     int gpu;
-    bool lower, json, health, allow_machines, allow_dropped, summary, once;
+    bool lower, health, allow_machines, allow_dropped, summary, once;
 } watch_args;
 
 enum { WATCH_MAX_METRICS = 17, WATCH_MAX_RULES = 3 * WATCH_MAX_METRICS };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "programs/calibrax/select.h"
 #include "programs/calibrax/watch.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
@@ -108,15 +107,16 @@ int watch_health_end(watcher *w)
     const size_t n = cbx_health_count(w->health);
     const uint64_t now_ns = cbx_clock_ns();
     cbx_arena *arena = w->run->arena;
-    columns *table = n && !w->a->json ? columns_begin(arena, heads, "llrrrrrl") : NULL;
-    cbx_json *o = n && w->a->json ? cbx_json_new_document("calibrax-health") : NULL, *list = cbx_json_new_array();
+    columns *table = n && !w->a->select.json ? columns_begin(arena, heads, "llrrrrrl") : NULL;
+    cbx_json *o = n && w->a->select.json ? cbx_json_new_document("calibrax-health") : NULL,
+             *list = cbx_json_new_array();
     char text[CBX_FORMAT_SIZE];
 
     for (size_t i = 0; i < n; i++) {
         cbx_health_report r;
         cbx_health_read(w->health, i, now_ns, &r);
         const double seconds[] = { r.window.mean, r.window.p95, r.baseline_s };
-        if (w->a->json) {
+        if (w->a->select.json) {
             cbx_json_put(cbx_json_push_object(list), J_TEXT("pipeline", r.pipeline),
                          J_TEXT("state", cbx_health_state_name(r.state)), J_TEXT("reason", r.reason),
                          J_INT("executions", r.executions), J_INT("window", r.window.count),
