@@ -414,13 +414,6 @@ static void take_value(watcher *w, const char *line, size_t len)
 
 /* --- a process with its children, and a device --- */
 
-/* The device over the whole watch. */
-typedef struct device {
-    cbx_gpu *gpu;         /* NULL: no device */
-    double celsius, watt; /* maximum of each; NaN: unknown */
-    uint64_t throttle;
-} device;
-
 typedef struct fact {
     const char *name;
     bool of_device;
@@ -452,68 +445,60 @@ static bool process_value(const cbx_resource_report *r, const char *metric, fact
     return false;
 }
 
-/* One interval.  *ended: the process has ended. */
-static int watch_interval(watcher *w, device *d, bool *ended)
-{
-    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
-    cbx_resource_report report;
-    cbx_resource_monitor *m = NULL;
-    fact found;
-
-    opts.pid = (pid_t)w->a->pid;
-    opts.interval_s = fmin(w->a->interval, 0.1);
-    opts.device = d->gpu ? cbx_gpu_sample : NULL;
-    opts.device_user = d->gpu;
-    cbx_status st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, w->run->err);
-    *ended = st == CBX_ENOENT && w->values > 0;
-    if (*ended) return EXIT_PASS;
-    if (opt_check(w->run, st)) return EXIT_ERROR;
-    wait_interval(w);
-    cbx_resource_monitor_stop(m, &report, NULL);
-    *ended = report.ended;
-    d->celsius = fmax(d->celsius, report.peak_gpu_temperature_c);
-    d->watt = fmax(d->watt, report.summary.mean_gpu_power_w);
-    d->throttle |= report.gpu_throttle;
-    /* a value that the device does not report is NaN, which is beyond every level */
-    for (size_t i = 0; !report.ended && i < w->nmetrics; i++)
-        if (process_value(&report, w->metrics[i].name, &found)) take(w, i, found.value);
-    cbx_resource_monitor_free(m);
-    return EXIT_PASS;
-}
-
 static int watch_process(watcher *w)
 {
     const cbx_resource_report none = { .nsamples = 0 };
-    device d = { .celsius = NAN, .watt = NAN };
+    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
+    cbx_gpu *gpu = NULL;
+    double celsius = NAN, watt = NAN; /* greatest; NaN: unknown */
+    uint64_t throttle = 0;
     int index = w->a->gpu, status = EXIT_PASS;
     char words[CBX_GPU_THROTTLE_SIZE];
     bool ended = false;
-    fact asked;
+    fact found;
 
     for (size_t i = 0; i < w->nmetrics; i++) {
         const char *metric = w->metrics[i].name;
-        if (!process_value(&none, metric, &asked))
+        if (!process_value(&none, metric, &found))
             return opt_fail(w->run,
                             "a metric of '--pid' must be cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "
                             "gpu_util, gpu_temperature_c, gpu_power_w or gpu_slowed, got '%s'",
                             metric);
-        if (asked.of_device && index < 0) index = 0;
+        if (found.of_device && index < 0) index = 0;
     }
-    if (index >= 0 && opt_check(w->run, cbx_gpu_open(w->run->ctx, (unsigned)index, NULL, &d.gpu, w->run->err)))
+    if (index >= 0 && opt_check(w->run, cbx_gpu_open(w->run->ctx, (unsigned)index, NULL, &gpu, w->run->err)))
         return EXIT_ERROR;
-    while (!status && !ended) {
-        status = watch_interval(w, &d, &ended);
-        if (is_over(w)) break;
-    }
-    if (!status && d.gpu) {
-        const bool slowed = cbx_gpu_is_slowed(d.throttle);
-        fprintf(stderr, "GPU '%s':", cbx_gpu_name(d.gpu));
-        if (!isnan(d.celsius)) fprintf(stderr, " at most %.6g C,", d.celsius);
-        if (!isnan(d.watt)) fprintf(stderr, " %.6g W,", d.watt);
+    opts.pid = (pid_t)w->a->pid;
+    opts.interval_s = fmin(w->a->interval, 0.1);
+    opts.device = gpu ? cbx_gpu_sample : NULL;
+    opts.device_user = gpu;
+    do {
+        cbx_resource_report report;
+        cbx_resource_monitor *m = NULL;
+        cbx_status st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, w->run->err);
+        if (st == CBX_ENOENT && w->values > 0) break; /* it has ended */
+        status = opt_check(w->run, st);
+        if (status) break;
+        wait_interval(w);
+        cbx_resource_monitor_stop(m, &report, NULL);
+        ended = report.ended;
+        celsius = fmax(celsius, report.peak_gpu_temperature_c);
+        watt = fmax(watt, report.summary.mean_gpu_power_w);
+        throttle |= report.gpu_throttle;
+        /* a value that the device does not report is NaN, which is beyond every level */
+        for (size_t i = 0; !ended && i < w->nmetrics; i++)
+            if (process_value(&report, w->metrics[i].name, &found)) take(w, i, found.value);
+        cbx_resource_monitor_free(m);
+    } while (!ended && !is_over(w));
+    if (!status && gpu) {
+        const bool slowed = cbx_gpu_is_slowed(throttle);
+        fprintf(stderr, "GPU '%s':", cbx_gpu_name(gpu));
+        if (!isnan(celsius)) fprintf(stderr, " at most %.6g C,", celsius);
+        if (!isnan(watt)) fprintf(stderr, " %.6g W,", watt);
         fprintf(stderr, " %s%s\n", slowed ? "throttled by " : "never throttled",
-                slowed ? cbx_gpu_throttle_words(d.throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words) : "");
+                slowed ? cbx_gpu_throttle_words(throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words) : "");
     }
-    cbx_gpu_close(d.gpu);
+    cbx_gpu_close(gpu);
     return status;
 }
 
