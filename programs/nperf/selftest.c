@@ -119,25 +119,21 @@ int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result 
     return result->interrupted ? EXIT_STOPPED : EXIT_PASS;
 }
 
-bool selftest_too_busy(const cbx_row *row)
+static bool failed_by(const cbx_row *row, cbx_failure f)
 {
-    return row->failure_reason && !strcmp(row->failure_reason, cbx_failure_reason(CBX_FAILURE_CONTENDED));
+    return row->failure_reason && !strcmp(row->failure_reason, cbx_failure_reason(f));
 }
 
-static bool clocks_disagree(const cbx_row *row)
-{
-    return row->failure_reason && !strcmp(row->failure_reason, cbx_failure_reason(CBX_FAILURE_CLOCKS_DISAGREE));
-}
+bool selftest_too_busy(const cbx_row *row) { return failed_by(row, CBX_FAILURE_CONTENDED); }
 
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
 {
     progress_end(t->progress);
     if (!row) return opt_fail(t->run, "%s: nothing was measured", part);
     /* the programs measured here are honest: where their clocks disagree, something else ran */
-    if (!selftest_too_busy(row) && !clocks_disagree(row)) {
+    if (!selftest_too_busy(row) && !failed_by(row, CBX_FAILURE_CLOCKS_DISAGREE))
         return opt_fail(t->run, "%s: '%s' at %s could not be measured: %s", part, row->baseline, row->point_label,
                         row->failure_message ? row->failure_message : row->status);
-    }
     fprintf(stderr, "nperf: %s: the machine is too busy to measure '%s' at %s: %s\n", part, row->baseline,
             row->point_label, row->failure_message ? row->failure_message : row->status);
     return EXIT_UNDECIDED;
@@ -196,6 +192,7 @@ static int run_parts(const selftest *t, cbx_json *document)
         }
         int one = parts[i].run(t, &part);
         progress_end(t->progress);
+        if (!part && (one == EXIT_PASS || one == EXIT_CHECK)) return opt_fail(t->run, "out of memory");
         if (part) {
             /* The verdict; when, and with which tool: a record may hold parts of several runs. */
             char now[CBX_TIME_SIZE];

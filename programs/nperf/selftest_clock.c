@@ -46,23 +46,17 @@ typedef struct readings {
     cbx_clock_facts clock;
 } readings;
 
-static double off(const pass *p)
-{
-    double few = p->short_ns - p->empty_ns, many = p->long_ns - p->empty_ns;
-    return many / (LONG_CHAIN / SHORT_CHAIN * few) - 1;
-}
-
-static double addition_ns(const pass *p) { return (p->long_ns - p->short_ns) / (LONG_CHAIN - SHORT_CHAIN); }
-
 static cbx_status sum_up(cbx_ctx *ctx, const pass *passes, size_t n, readings *r)
 {
     double offs[MAX_PASSES], additions[MAX_PASSES];
 
     r->empty_ns = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        r->empty_ns = fmin(r->empty_ns, passes[i].empty_ns);
-        offs[i] = off(&passes[i]);
-        additions[i] = addition_ns(&passes[i]);
+        const pass *p = &passes[i];
+        const double few = p->short_ns - p->empty_ns, many = p->long_ns - p->empty_ns;
+        r->empty_ns = fmin(r->empty_ns, p->empty_ns);
+        offs[i] = many / (LONG_CHAIN / SHORT_CHAIN * few) - 1;
+        additions[i] = (p->long_ns - p->short_ns) / (LONG_CHAIN - SHORT_CHAIN);
     }
     cbx_status status = cbx_stat_median(ctx, additions, n, &r->addition_ns, NULL);
     return status ? status : cbx_stat_median_interval(ctx, offs, n, LEVEL, &r->off, NULL);
@@ -123,18 +117,16 @@ int selftest_clock(const selftest *t, cbx_json **out)
     cbx_clock_measure(&r.clock);
     if (sum_up(t->run->ctx, passes, npasses, &r)) return opt_fail(t->run, "out of memory");
     progress_end(t->progress);
-    if (!t->args->json) {
+    if (!t->args->json)
         printf("clock: an empty call reads %.2f ns; a dependent addition %.4f ns (%.3f GHz at a cycle each), a tenfold "
                "chain %+.2f %% off [%+.2f, %+.2f]; a reading costs %.1f ns: %s\n",
                r.empty_ns, r.addition_ns, 1 / r.addition_ns, 100 * r.off.value, 100 * r.off.lower, 100 * r.off.upper,
                r.clock.cost_ns, selftest_word(verdict_of(&r)));
-    }
 
     *out = cbx_json_object(
         J_NUMBER("empty_call_ns", r.empty_ns), J_NUMBER("addition_ns", r.addition_ns),
         J_NUMBER("additions_per_ns", 1 / r.addition_ns), J_NUMBER("tenfold_chain_off", r.off.value),
         J_NUMBER("tenfold_chain_off_lower", r.off.lower), J_NUMBER("tenfold_chain_off_upper", r.off.upper),
         J_NUMBER("clock_reading_ns", r.clock.cost_ns), J_NUMBER("clock_granule_ns", r.clock.granule_ns));
-    if (!*out) return opt_fail(t->run, "out of memory");
     return verdict_of(&r);
 }

@@ -53,8 +53,10 @@ static int check_rounds(const selftest *t, size_t min)
     return opt_fail(t->run, "--launches: %zu are not between %zu and 10000", rounds_of(t), min);
 }
 
-static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n)
+/* @param equals  of the plain program, twice; else of all */
+static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n, bool equals)
 {
+    static const char *const plain[] = { "plain" };
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
 
     o.case_ops = &cbx_selftest_kernels_case;
@@ -65,7 +67,22 @@ static cbx_measure_opts recording(const selftest *t, const char *const *points, 
     o.repeats = t->args->quick ? 3 : 5;
     o.budget_s = (t->args->quick ? POINT_S_QUICK : POINT_S) * (double)n;
     o.epoch_target_s = t->args->quick ? 0.002 : 0.005;
+    o.allow = equals ? plain : NULL;
+    o.nallow = equals;
+    o.twins = equals;
     return o;
+}
+
+/* A number of comparisons, or of pairs. */
+static int read_count(const selftest *t, const char *option, const char *what, const char *word, size_t *n)
+{
+    char *end;
+    long wanted = strtol(word, &end, 10);
+
+    *n = (size_t)wanted;
+    if (!*end && wanted >= 1 && wanted <= MAX_COMPARISONS) return EXIT_PASS;
+    return opt_fail(t->run, "%s: expected a number of %s from 1 to %d, found '%s'", option, what, MAX_COMPARISONS,
+                    word);
 }
 
 static const cbx_row *find_row(const cbx_rows *rows, const char *label, const char *baseline, const char *variant)
@@ -181,30 +198,19 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     selftest_put_rate(document, "gate_table_alarms", &a.gate_tables);
     cbx_json_set(document, "kernels", kernels_json(pools, n, by_pool));
     *out = document;
-    if (!*out) return opt_fail(t->run, "out of memory");
     return equals_verdict(&a);
 }
 
 int selftest_equals(const selftest *t, cbx_json **out)
 {
     const char *word = t->args->aa ? t->args->aa : SELFTEST_COMPARISONS;
-    char *end;
-    long wanted = strtol(word, &end, 10);
-    cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
-    const char *const plain[] = { "plain" };
-    int status = check_rounds(t, MIN_ROUNDS);
+    cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels), true);
+    size_t wanted;
 
-    if (*end || wanted < 1 || wanted > MAX_COMPARISONS) {
-        return opt_fail(t->run, "--aa: expected a number of comparisons from 1 to %d, found '%s'", MAX_COMPARISONS,
-                        word);
-    }
-    if (status) return status;
-    o.allow = plain;
-    o.nallow = 1;
-    o.twins = true;
+    if (check_rounds(t, MIN_ROUNDS) || read_count(t, "--aa", "comparisons", word, &wanted)) return EXIT_ERROR;
     CLEARED(cbx_measure_result) result;
-    status = selftest_recording(t, "aa", &o, &result);
-    if (!status) status = ask_equals(t, &result.rows, (size_t)wanted, out);
+    int status = selftest_recording(t, "aa", &o, &result);
+    if (!status) status = ask_equals(t, &result.rows, wanted, out);
     if (*out) selftest_put_recording(*out, &result);
     return status;
 }
@@ -294,16 +300,15 @@ static void print_power(const finding *f, size_t n)
 {
     printf("planted slow-downs found by a gate of 25 launches a side among 50 rows: %s\n",
            selftest_word(power_verdict(f, n)));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         printf("  %-14s +%.0f %% (seen %+.2f %%), launches vary by %.2f %%: found %zu of %zu [%.1f, %.1f]\n",
                f[i].kernel, 100 * f[i].slow, 100 * f[i].seen, 100 * f[i].variation, f[i].found.hits, f[i].found.trials,
                100 * f[i].found.lower, 100 * f[i].found.upper);
-    }
 }
 
 int selftest_power(const selftest *t, cbx_json **out)
 {
-    cbx_measure_opts o = recording(t, slowed, CBX_LEN(slowed));
+    cbx_measure_opts o = recording(t, slowed, CBX_LEN(slowed), false);
     finding found[MAX_FINDINGS];
     size_t n = 0;
     int status = check_rounds(t, MIN_ROUNDS_POWER);
@@ -335,8 +340,8 @@ int selftest_power(const selftest *t, cbx_json **out)
         }
         cbx_json_put(document, J_INT("launches_a_side", 25), J_JSON("findings", list));
         *out = document;
-        if (*out) selftest_put_recording(*out, &result);
-        status = !*out ? opt_fail(t->run, "out of memory") : power_verdict(found, n);
+        selftest_put_recording(document, &result);
+        status = power_verdict(found, n);
     }
     return status;
 }
@@ -345,16 +350,12 @@ int selftest_power(const selftest *t, cbx_json **out)
 
 static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *pairs)
 {
-    cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
-    const char *const plain[] = { "plain" };
+    cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels), true);
     selftest turn = *t;
     selftest_args args = *t->args;
 
     args.seed += *pairs;
     turn.args = &args;
-    o.allow = plain;
-    o.nallow = 1;
-    o.twins = true;
     o.launches = t->args->quick ? 6 : 11;
     CLEARED(cbx_measure_result) result;
     int status = selftest_measure(&turn, &o, &result);
@@ -369,18 +370,13 @@ static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *
 
 int selftest_live(const selftest *t, cbx_json **out)
 {
-    char *end;
-    long wanted = strtol(t->args->live, &end, 10);
-    size_t alarms = 0, pairs = 0;
-    int status = EXIT_PASS;
+    size_t wanted, alarms = 0, pairs = 0;
+    int status = read_count(t, "--live", "pairs", t->args->live, &wanted);
 
-    if (*end || wanted < 1 || wanted > MAX_COMPARISONS) {
-        return opt_fail(t->run, "--live: expected a number of pairs from 1 to %d, found '%s'", MAX_COMPARISONS,
-                        t->args->live);
-    }
-    while (!status && pairs < (size_t)wanted) {
+    if (status) return status;
+    while (!status && pairs < wanted) {
         size_t before = pairs;
-        status = live_round(t, (size_t)wanted, &alarms, &pairs);
+        status = live_round(t, wanted, &alarms, &pairs);
         if (!status && pairs == before) status = EXIT_UNDECIDED;
     }
     if (status == EXIT_UNDECIDED) fprintf(stderr, "nperf: --live: the machine is too busy to measure a pair\n");
@@ -388,9 +384,7 @@ int selftest_live(const selftest *t, cbx_json **out)
     cbx_proof_rate rate = cbx_proof_rate_of(alarms, pairs);
     progress_end(t->progress);
     if (!t->args->json) print_rate("equal programs measured again", &rate);
-    *out = cbx_json_new_object();
-    if (!*out) return opt_fail(t->run, "out of memory");
-    cbx_json_set_int(*out, "pairs", (int64_t)pairs);
+    *out = cbx_json_object(J_INT("pairs", pairs));
     selftest_put_rate(*out, "alarms", &rate);
     return rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK;
 }
