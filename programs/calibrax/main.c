@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/exporters/exporter.h"
 #include "calibrax/metrics/metrics.h"
 #include "calibrax/storage/import.h"
@@ -88,15 +89,12 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
     } else if (!strcmp(kind, "baselines") && !cbx_store_baselines(store, run->arena, &names, &n, NULL)) {
         for (size_t i = 0; i < n; i++) put(user, names[i]);
     } else if (!strcmp(kind, "metrics") && !cbx_store_load_bare(store, "latest", &r, NULL)) {
-        opt_list seen = { NULL, 0, NULL };
+        CBX_SCOPED(cbx_names, seen, &run->arena->al);
         for (size_t i = 0; i < cbx_run_npoints(r); i++)
             for (size_t k = 0; k < cbx_run_point(r, i)->nmetrics; k++) {
                 const char *name = cbx_run_point(r, i)->metrics[k].name;
-                size_t known = 0;
-                while (known < seen.count && strcmp(seen.items[known], name)) known++;
-                if (known < seen.count) continue;
-                opt_append(run->arena, name, &seen);
-                put(user, name);
+                const size_t known = seen.n;
+                if (cbx_names_add(&seen, name) == known) put(user, name);
             }
     }
 }

@@ -74,29 +74,22 @@ static const opt_rule exec_rules[] = {
 
 /* --- parameters --- */
 
-/* The values of MIN to MAX; false: a fault that has been printed. */
-static bool scan_values(const opt_run *run, const char *name, const char *range, double step, opt_list *values)
+/* The values of MIN to MAX. */
+static int scan_values(const opt_run *run, const char *name, const char *range, double step, opt_list *values)
 {
     const char *between = strchr(range, '\n');
     char *low = between ? cbx_arena_strndup(run->arena, range, (size_t)(between - range)) : NULL;
     double from, to;
 
-    if (!between) {
-        opt_fail(run, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
-        return false;
-    }
-    if (!opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0)) {
-        opt_fail(run, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
-        return false;
-    }
+    if (!between) return opt_fail(run, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
+    if (!opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0))
+        return opt_fail(run, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
     for (size_t i = 0; from + (double)i * step <= to * (1 + 1e-12); i++) {
-        if (i == CBX_EXEC_MAX_COMMANDS) {
-            opt_fail(run, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
-            return false;
-        }
+        if (i == CBX_EXEC_MAX_COMMANDS)
+            return opt_fail(run, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
         opt_append(run->arena, cbx_arena_printf(run->arena, "%.12g", from + (double)i * step), values);
     }
-    return true;
+    return EXIT_PASS;
 }
 
 static bool is_used(const char *name, const exec_args *a, const opt_list *words)
@@ -117,25 +110,21 @@ static int read_params(const opt_run *run, cbx_exec_param *out)
 {
     const exec_args *a = run->args;
     const struct {
-        const char *option;
+        const char *option, *form;
         const opt_list *list;
         char mark;
-    } kinds[] = { { "param", &a->params, '=' },
-                  { "parameter-list", &a->lists, '\n' },
-                  { "parameter-scan", &a->scans, '\n' } };
+    } kinds[] = { { "param", "NAME=V1,V2", &a->params, '=' },
+                  { "parameter-list", "NAME V1,V2", &a->lists, '\n' },
+                  { "parameter-scan", "NAME MIN MAX", &a->scans, '\n' } };
 
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
         for (size_t i = 0; i < kinds[k].list->count; i++, out++) {
             const char *text = kinds[k].list->items[i], *end = strchr(text, kinds[k].mark);
             opt_list values = { NULL, 0 };
             if (!end || end == text)
-                return opt_fail(run, "'--%s': expected %s, found '%s'", kinds[k].option,
-                                k == 0   ? "NAME=V1,V2"
-                                : k == 1 ? "NAME V1,V2"
-                                         : "NAME MIN MAX",
-                                text);
+                return opt_fail(run, "'--%s': expected %s, found '%s'", kinds[k].option, kinds[k].form, text);
             out->name = cbx_arena_strndup(run->arena, text, (size_t)(end - text));
-            if (k == 2 && !scan_values(run, out->name, end + 1, a->step, &values)) return EXIT_ERROR;
+            if (k == 2 && scan_values(run, out->name, end + 1, a->step, &values)) return EXIT_ERROR;
             if (k < 2) opt_split(run->arena, end + 1, &values);
             if (!values.count) return opt_fail(run, "'--%s %s' has no values", kinds[k].option, out->name);
             out->values = values.items;

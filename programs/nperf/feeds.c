@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/perf/report/growth_lines.h"
 #include "programs/nperf/nperf.h"
 #include "suites/nitrix/feeds/coverage.h"
@@ -55,21 +56,19 @@ static int put_json(const opt_run *run, cbx_json *document, const char *path)
 static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *taken)
 {
     const feed_args *a = run->args;
-    const char **others = cbx_arena_calloc(run->arena, rows->count + 1, sizeof *others);
-    size_t n = 0;
 
-    for (size_t i = 0; others && i < rows->count; i++) {
+    CBX_SCOPED(cbx_names, others, &run->arena->al);
+    for (size_t i = 0; i < rows->count; i++) {
         const char *machine = rows->rows[i].machine ? rows->rows[i].machine : "";
-        size_t k = 0;
-        if (strcmp(rows->rows[i].case_name, a->case_name) != 0 || !strcmp(machine, taken)) continue;
-        while (k < n && strcmp(others[k], machine) != 0) k++;
-        if (k == n) others[n++] = machine;
+        if (!strcmp(rows->rows[i].case_name, a->case_name) && strcmp(machine, taken) != 0)
+            cbx_names_add(&others, machine);
     }
-    if (n)
+    if (others.n)
         fprintf(stderr,
                 "note: rows of machine %.12s are used, and those of %zu other%s (%.12s%s) are left out; --machine "
                 "selects another\n",
-                taken, n, n == 1 ? "" : "s", *others[0] ? others[0] : "unnamed", n == 1 ? "" : " ...");
+                taken, others.n, others.n == 1 ? "" : "s", *others.list[0] ? others.list[0] : "unnamed",
+                others.n == 1 ? "" : " ...");
 }
 
 /* --- bundle --- */
