@@ -57,13 +57,6 @@ static int show_rows(const opt_run *run, const cbx_rows *rows, bool json)
 
 /* --- render --- */
 
-/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of
- * them. */
-static bool wants_all(const measure_args *a, const outputs *to)
-{
-    return !a->latest && (!to->page || to->report || a->json);
-}
-
 static int measure_render(const opt_run *run, const measure_args *a, const outputs *to)
 {
     SCOPED(cbx_row_index) *ix = NULL;
@@ -71,7 +64,9 @@ static int measure_render(const opt_run *run, const measure_args *a, const outpu
     int status = open_rows(run, "--render-from", &a->render_from, &ix);
 
     if (status) return status;
-    const bool all = wants_all(a, to); /* or the one of each key to show */
+    /* Every row, old ones too, or the one of each key to show: a page alone may be of a store with a
+     * hundred thousand of them. */
+    const bool all = !a->latest && (!to->page || to->report || a->json);
     rows.damaged = cbx_row_index_facts_of(ix)->damaged;
     if (!all)
         status = latest_rows(run, ix, "--render-from", CBX_ROWS_WHOLE, &rows);
@@ -90,17 +85,6 @@ static int measure_render(const opt_run *run, const measure_args *a, const outpu
     if (!status) status = write_page(run, all ? &newest : &rows, &from, to->folder);
     if (!status) fprintf(stderr, "page: %s\n", to->page);
     return status;
-}
-
-static int check_files(const opt_run *run, const outputs *to)
-{
-    const char *const paths[] = { to->report, to->page }, *const flags[] = { "--report", "--site" };
-
-    for (size_t i = 0; i < CBX_LEN(paths); i++) {
-        if (paths[i] && cbx_file_check_writable(run->ctx, paths[i], run->err))
-            return opt_fail(run, "%s; choose another %s", run->err->message, flags[i]);
-    }
-    return EXIT_PASS;
 }
 
 /* The store keeps this run and the newest ones before it. */
@@ -163,21 +147,18 @@ static int judge_rows(const opt_run *run, const cbx_case_ops *c, const cbx_measu
     return count[PASSED] || count[BROKEN] ? EXIT_ERROR : count[WRONG] ? EXIT_CHECK : EXIT_PASS;
 }
 
-/* The first fault of several things that are all done. */
-static int first_of(int status, int next) { return status ? status : next; }
-
 /* What is printed and written after a sweep, and the exit status. */
 static int conclude(const opt_run *run, const measure_args *a, const cbx_case_ops *c, const outputs *to,
                     const cbx_measure_result *r, const char *command)
 {
     int status = EXIT_PASS;
 
-    if (r->rows.count) {
-        status = show_rows(run, &r->rows, a->json);
-        status = first_of(status, write_report(run, &r->rows, command, to));
-        status = first_of(status, write_csv(run, a, &r->rows));
-        if (to->page) status = first_of(status, write_measured_page(run, a, to, r, command));
-        status = first_of(status, prune(run, a));
+    if (r->rows.count) { /* all of it is done, whatever fails: a fault is always the same status */
+        status |= show_rows(run, &r->rows, a->json);
+        status |= write_report(run, &r->rows, command, to);
+        status |= write_csv(run, a, &r->rows);
+        if (to->page) status |= write_measured_page(run, a, to, r, command);
+        status |= prune(run, a);
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
                 to->page ? to->page : "", a->o.store_root ? ", store: " : "", a->o.store_root ? a->o.store_root : "");
@@ -205,6 +186,7 @@ static int measure(const opt_run *run, const outputs *to, const char *command)
     const cbx_declared *commands = nperf_commands(a->case_name);
     const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(run, a->case_name);
     const char *foreign = commands ? measure_not_for_commands(run) : NULL;
+    const char *const paths[] = { to->report, to->page }, *const flags[] = { "--report", "--site" };
     CLEARED(cbx_measure_result) result;
     progress p;
     int status = EXIT_PASS;
@@ -216,7 +198,10 @@ static int measure(const opt_run *run, const outputs *to, const char *command)
             run,
             "--%s is not for a case of commands, which run as they are, with all rights of their user: leave it out",
             foreign);
-    if (!c || measure_fill(run, a, c, to, &p) || check_files(run, to)) return EXIT_ERROR;
+    if (!c || measure_fill(run, a, c, to, &p)) return EXIT_ERROR;
+    for (size_t i = 0; i < CBX_LEN(paths); i++)
+        if (paths[i] && cbx_file_check_writable(run->ctx, paths[i], run->err))
+            return opt_fail(run, "%s; choose another %s", run->err->message, flags[i]);
     for (size_t i = 0; nperf_declared(i); i++) /* the set-up that a case file asks for, once */
         if (cbx_declared_case(nperf_declared(i)) == c &&
             cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), run->err))
