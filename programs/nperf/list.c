@@ -59,10 +59,9 @@ static void print_all(cbx_ctx *ctx, const char *name)
         print_painted(PAINT_STRONG, "%s", c->name);
         printf(": %s\n", c->summary);
         print_painted(PAINT_FAINT, "  points:\n");
-        for (size_t i = 0; i < c->npoints; i++) {
+        for (size_t i = 0; i < c->npoints; i++)
             printf("    %s%s\n", label_of(ctx, c, c->points[i], label, sizeof(label)),
                    i == c->representative ? "  (representative)" : "");
-        }
         if (c->nseries) print_painted(PAINT_FAINT, "  series (--points series):\n");
         for (size_t i = 0; i < c->nseries; i++)
             printf("    %s\n", label_of(ctx, c, c->series[i], label, sizeof(label)));
@@ -89,10 +88,9 @@ static void print_all(cbx_ctx *ctx, const char *name)
     }
     if (name) return;
     printf("platforms:\n");
-    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+    for (size_t i = 0; i < CBX_LEN(platforms); i++)
         printf("  %-8s %s\n", platforms[i],
                cbx_platform_available(platforms[i]) ? "here" : "no such device on this machine");
-    }
 }
 
 /* --- for programs --- */
@@ -129,23 +127,20 @@ int list_print(const opt_run *run, const char *name, bool json)
     if (name && !nperf_commands(name) && !nperf_case(run, name)) return EXIT_ERROR;
     if (json) {
         /* The cases, one of that name or all, with the platforms and providers. */
-        cbx_json *document = cbx_json_new_document("nperf-list"), *list;
+        cbx_json *document = cbx_json_new_document("nperf-list"), *list = cbx_json_set_array(document, "cases");
         const cbx_case_ops *c;
         size_t n = 0;
         const cbx_provider_ops *const *all = cbx_providers(&n);
-        list = cbx_json_set_array(document, "cases");
         for (size_t place = 0; (c = next_case(name, &place)) != NULL;) {
-            cbx_json *o = cbx_json_push_object(list), *params, *words;
+            cbx_json *o = cbx_json_push_object(list);
             cbx_json_put(o, J_TEXT("name", c->name), J_TEXT("summary", c->summary));
-            params = cbx_json_set_array(o, "params");
+            cbx_json *params = cbx_json_set_array(o, "params");
             for (size_t i = 0; i < c->nparams; i++) {
                 const cbx_param_def *d = &c->params[i];
                 cbx_json *p = cbx_json_push_object(params);
                 cbx_json_put(p, J_TEXT("name", d->name), J_TEXT("kind", d->kind == CBX_PARAM_INT ? "int" : "word"));
-                if (d->kind == CBX_PARAM_INT) {
-                    cbx_json_put(p, J_INT("min", d->min), J_INT("max", d->max));
-                }
-                words = cbx_json_set_array(p, "words");
+                if (d->kind == CBX_PARAM_INT) cbx_json_put(p, J_INT("min", d->min), J_INT("max", d->max));
+                cbx_json *words = cbx_json_set_array(p, "words");
                 for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
                     cbx_json_push_string(words, d->words[w]);
                 cbx_json_put(p, J_TEXT("default", d->fallback), J_TEXT("help", d->help));
@@ -156,10 +151,9 @@ int list_print(const opt_run *run, const char *name, bool json)
             add_baselines(c, true, cbx_json_set_array(o, "mutants"));
         }
         list = cbx_json_set_array(document, "platforms");
-        for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+        for (size_t i = 0; i < CBX_LEN(platforms); i++)
             cbx_json_put(cbx_json_push_object(list), J_TEXT("name", platforms[i]),
                          J_BOOL("available", cbx_platform_available(platforms[i])));
-        }
         list = cbx_json_set_array(document, "providers");
         for (size_t i = 0; i < n; i++) {
             const cbx_variant *v = NULL;

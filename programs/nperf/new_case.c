@@ -32,11 +32,12 @@ typedef struct skeleton {
     const char *const *lines;
 } skeleton;
 
-static const skeleton in_c[] = { { ".c", nperf_skeleton_c }, { NULL, NULL } };
-static const skeleton in_python[] = { { ".json", nperf_skeleton_json },
-                                      { ".py", nperf_skeleton_python },
-                                      { NULL, NULL } };
-static const skeleton in_commands[] = { { ".json", nperf_skeleton_commands }, { NULL, NULL } };
+enum { IN_C, IN_PYTHON, IN_COMMANDS, FORMS, MAX_FILES = 2 };
+static const skeleton forms[FORMS][MAX_FILES + 1] = {
+    [IN_C] = { { ".c", nperf_skeleton_c } },
+    [IN_PYTHON] = { { ".json", nperf_skeleton_json }, { ".py", nperf_skeleton_python } },
+    [IN_COMMANDS] = { { ".json", nperf_skeleton_commands } },
+};
 
 static const char *path_of(const opt_run *run, const char *name, const char *ending)
 {
@@ -49,19 +50,15 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
 {
     const new_case_args *a = run->args;
     const char *path = path_of(run, name, s->ending);
-    int status = EXIT_PASS;
 
     SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
     for (size_t i = 0; s->lines[i]; i++) {
-        /* A line with NAME replaced. */
-        const char *line = s->lines[i];
-        const char *hit;
-        for (; (hit = strstr(line, "NAME")) != NULL; line = hit + 4) {
+        const char *line = s->lines[i]; /* in which NAME is replaced */
+        for (const char *hit; (hit = strstr(line, "NAME")) != NULL; line = hit + 4)
             cbx_text_printf(&text, "%.*s%s", (int)(hit - line), line, name);
-        }
         cbx_text_puts(&text, line);
     }
-    status = opt_check(run, cbx_text_check(&text, run->err));
+    int status = opt_check(run, cbx_text_check(&text, run->err));
     if (!status) status = opt_check(run, cbx_file_write_atomic(run->ctx, path, text.data, text.len, run->err));
     if (!status && !a->json) printf("%s\n", path);
     return status;
@@ -100,7 +97,7 @@ static const char *compile_command(const opt_run *run, const char *name)
 static int run_new_case(const opt_run *run)
 {
     const new_case_args *a = run->args;
-    const skeleton *files = a->python ? in_python : a->commands ? in_commands : in_c;
+    const skeleton *files = forms[a->python ? IN_PYTHON : a->commands ? IN_COMMANDS : IN_C];
     const char *name = run->words->count ? run->words->items[0] : NULL;
     int status = EXIT_PASS;
 
