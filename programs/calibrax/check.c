@@ -256,33 +256,28 @@ static size_t history_of(void *user, const cbx_finding *f, double *values)
     return 0;
 }
 
-static int write_answer(const comparing *c, cbx_guard_format format)
-{
-    const opt_run *run = c->run;
-    const int exit_code = cbx_guard_gate(c->guard)->exit_code;
-    int status;
-
-    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
-    if (format != CBX_GUARD_TEXT) {
-        status = opt_check(run, cbx_guard_pour(c->guard, format, pour_out, NULL, &text, run->err));
-    } else {
-        status = opt_check(run, cbx_guard_write(c->guard, format, &text, run->err));
-        if (!status) print_report(cbx_text_str(&text), exit_code);
-        if (!status) print_thresholds(run);
-    }
-    return status ? status : exit_code;
-}
-
 static int check_baseline(const opt_run *run)
 {
     const check_args *a = run->args;
+    const cbx_guard_format format = a->select.json ? CBX_GUARD_JSON : (cbx_guard_format)a->format;
     comparing c = { .run = run };
     int status = load_all(&c);
 
     if (!status) status = compare(&c);
-    if (!status && c.store) cbx_guard_set_history(c.guard, history_of, &c);
-    if (!status) cbx_guard_set_run(c.guard, c.current);
-    if (!status) status = write_answer(&c, a->select.json ? CBX_GUARD_JSON : (cbx_guard_format)a->format);
+    if (!status) {
+        const int exit_code = cbx_guard_gate(c.guard)->exit_code;
+        SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
+        cbx_guard_set_history(c.guard, history_of, &c);
+        cbx_guard_set_run(c.guard, c.current);
+        if (format != CBX_GUARD_TEXT) {
+            status = opt_check(run, cbx_guard_pour(c.guard, format, pour_out, NULL, &text, run->err));
+        } else {
+            status = opt_check(run, cbx_guard_write(c.guard, format, &text, run->err));
+            if (!status) print_report(cbx_text_str(&text), exit_code);
+            if (!status) print_thresholds(run);
+        }
+        if (!status) status = exit_code;
+    }
     cbx_guard_free(c.guard);
     cbx_regression_free(c.regression);
     cbx_waivers_free(c.waivers);
@@ -512,7 +507,5 @@ const opt_command check_command = {
                    "undecided ('calibrax run --until-decided' launches until the check is decided).",
     OPT_OPTIONS_RULES(check),
     .defaults = &check_defaults,
-    .flags = OPT_TAKES_WORDS,
-    .word = "RUN",
-    .words = "@runs",
+    SELECT_RUN_WORDS,
 };

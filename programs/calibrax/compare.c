@@ -208,7 +208,5 @@ const opt_command compare_command = {
         "2015). Runs of different machines are refused unless --allow-other-machine is given.",
     OPT_OPTIONS_RULES(compare),
     .defaults = &compare_defaults,
-    .flags = OPT_TAKES_WORDS,
-    .word = "RUN",
-    .words = "@runs",
+    SELECT_RUN_WORDS,
 };

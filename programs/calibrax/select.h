@@ -52,6 +52,9 @@ typedef struct select_args {
     OPT("run", 0, STRING, run, "ID", "latest", "the run: its id, a unique prefix of the id, latest, or baseline:NAME", \
         "@runs")
 
+/* Members of a command whose arguments are runs. */
+#define SELECT_RUN_WORDS .flags = OPT_TAKES_WORDS, .word = "RUN", .words = "@runs"
+
 /* A line of a list of formats: an object of the JSON list, or a name of so many columns and its summary. */
 void list_format(cbx_json *list, bool json, int width, const char *name, const char *summary);
 

@@ -188,7 +188,5 @@ const opt_command show_command = {
         "of an id, latest (the default), or baseline:NAME. With --list it lists the runs that match all filters, with "
         "--points it prints each matching point of those runs as a line of JSON (schema calibrax-point).",
     OPT_OPTIONS_RULES(show),
-    .flags = OPT_TAKES_WORDS,
-    .word = "RUN",
-    .words = "@runs",
+    SELECT_RUN_WORDS,
 };

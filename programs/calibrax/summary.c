@@ -130,7 +130,5 @@ const opt_command summary_command = {
     .description = "Prints the time, commit and branch of a run, and for each scenario one line per point with its "
                    "values. A RUN is an id, a unique prefix of an id, latest (the default), or baseline:NAME.",
     OPT_OPTIONS_RULES(summary),
-    .flags = OPT_TAKES_WORDS,
-    .word = "RUN",
-    .words = "@runs",
+    SELECT_RUN_WORDS,
 };
