@@ -12,7 +12,6 @@
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/inputs.h"
 #include "programs/common/output.h"
-#include "programs/common/terminal.h"
 
 typedef struct check_args {
     select_args select;

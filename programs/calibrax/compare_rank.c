@@ -7,7 +7,6 @@
  * competitors nor as many rows are held with all their numbers.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/analysis/rank_table.h"

@@ -7,7 +7,6 @@
 #include "calibrax/exporters/exporter.h"
 #include "calibrax/metrics/metrics.h"
 #include "calibrax/storage/import.h"
-#include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 

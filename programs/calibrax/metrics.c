@@ -1,7 +1,6 @@
 /*
  * calibrax metrics list, describe: the table of metric functions.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "calibrax/base/json.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/storage/store.h"
 #include "programs/calibrax/profile.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"

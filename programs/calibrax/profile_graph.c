@@ -3,7 +3,6 @@
  * their work and predicted time, and how long each stage of compiling took.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -12,13 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/json.h"
-#include "programs/calibrax/calibrax.h"
-
 #include "programs/calibrax/profile.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
-#include "programs/common/stop.h"
 
 typedef struct sizing {
     const opt_run *run;

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
-#include "programs/common/terminal.h"
 
 typedef struct run_args {
     cbx_benchmark_opts opts;

@@ -3,13 +3,11 @@
  * of all runs (--points).
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
-#include "programs/common/columns.h"
 #include "programs/common/output.h"
 
 typedef struct show_args {

@@ -7,8 +7,6 @@
  */
 #include "programs/calibrax/trend.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"

@@ -7,7 +7,6 @@
 #ifdef HAVE_SECCOMP
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/file.h>

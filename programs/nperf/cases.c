@@ -2,7 +2,6 @@
  * The cases that this run knows: those linked in, those of plug-ins, and those of case files.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

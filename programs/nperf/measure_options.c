@@ -2,7 +2,6 @@
  * The options of nperf's first command: their table, what they mean to a sweep, which of them go
  * together, and the command they come from.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
