@@ -260,8 +260,7 @@ static const char *json_words(const diff *d, const cbx_json *v)
     if (!v) return "nothing";
     SCOPED_TEXT(text, cbx_ctx_allocator(d->run->ctx));
     cbx_json_write(v, CBX_JSON_COMPACT, &text);
-    const char *words = cbx_arena_strdup(d->run->arena, cbx_text_str(&text));
-    return words ? plain_text(d->run->arena, words) : "?";
+    return plain_text(d->run->arena, cbx_arena_strdup(d->run->arena, cbx_text_str(&text)));
 }
 
 static void print_diff(const diff *d)

@@ -451,20 +451,11 @@ static cbx_status measure_launches(session *s)
     cbx_cold_warm_opts o = CBX_COLD_WARM_OPTS_INIT;
     const cbx_launch_times *cold, *warm;
     char self[4096] = "";
-    const char *argv[] = { self,
-                           "profile",
-                           "--json",
-                           "--plugin",
-                           a->plugin,
-                           "--function",
-                           a->function,
-                           "--warmup",
-                           cbx_arena_printf(run->arena, "%zu", a->warmup),
-                           "--iterations",
-                           cbx_arena_printf(run->arena, "%zu", a->iterations ? a->iterations : 5),
-                           "--sample-ms",
-                           cbx_arena_printf(run->arena, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1),
-                           NULL };
+    const char *warmup = cbx_arena_printf(run->arena, "%zu", a->warmup);
+    const char *samples = cbx_arena_printf(run->arena, "%zu", a->iterations ? a->iterations : 5);
+    const char *sample_ms = cbx_arena_printf(run->arena, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1);
+    const char *argv[] = { self,       "profile", "--json",       "--plugin", a->plugin,     "--function", a->function,
+                           "--warmup", warmup,    "--iterations", samples,    "--sample-ms", sample_ms,    NULL };
 
     if (a->plugin && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return cbx_fail(run->err, CBX_EIO, "cannot find this program again: %s", strerror(errno));

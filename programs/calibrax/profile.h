@@ -46,10 +46,14 @@ cbx_status profile_plugin_load(const profile_args *a, profile_plugin *p, cbx_err
 cbx_profile_opts profile_command_opts(const opt_run *run);
 cbx_timing_opts profile_timing_opts(const profile_args *a);
 
-typedef struct profile_fact {
-    const char *name, *unit, *label;
+typedef struct profile_kind {
+    const char *name, *label, *unit;
     cbx_direction direction;
     const char *group, *description;
+} profile_kind;
+
+typedef struct profile_fact {
+    profile_kind kind;
     double value, lower, upper; /* NaN: no interval */
     double *samples;
     size_t nsamples;
@@ -81,8 +85,8 @@ typedef struct profile_facts {
     cbx_roof_level roof;
     double alignment; /* NaN: not known */
     cbx_roofline_hints hints;
-    const profile_graph *graph;                               /* NULL: not asked for, or nothing is compiled */
-    bool work_is_nominal, work_is_minimum, work_of_costliest; /* CBX_COST_... of a trace */
+    const profile_graph *graph; /* NULL: not asked for, or nothing is compiled */
+    unsigned work_flags;        /* CBX_COST_... of a trace */
     const opt_run *run;
     bool failed; /* out of memory */
 } profile_facts;

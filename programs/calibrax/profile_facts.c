@@ -14,30 +14,22 @@
 
 /* --- filling --- */
 
-/* Name, label, unit, direction, group, description; values come in the same order. */
-typedef struct fact_kind {
-    const char *name, *label, *unit;
-    cbx_direction direction;
-    const char *group, *description;
-} fact_kind;
-
-static void add_value(profile_facts *f, const fact_kind *k, double value)
+static void add_value(profile_facts *f, const profile_kind *k, double value)
 {
     if (isnan(value) || f->count == PROFILE_MAX_FACTS) return;
-    f->fact[f->count++] = (profile_fact){ k->name, k->unit, k->label, k->direction, k->group, k->description,
-                                          value,   NAN,     NAN,      NULL,         0 };
+    f->fact[f->count++] = (profile_fact){ *k, value, NAN, NAN, NULL, 0 };
 }
 
 void profile_add(profile_facts *f, const char *name, const char *label, const char *unit, const char *group,
                  const char *description, double value)
 {
-    add_value(f, &(const fact_kind){ name, label, unit, CBX_DIRECTION_INFO, group, description }, value);
+    add_value(f, &(const profile_kind){ name, label, unit, CBX_DIRECTION_INFO, group, description }, value);
 }
 
-#define ADD(f, value, ...) add_value(f, &(const fact_kind){ __VA_ARGS__ }, value)
+#define ADD(f, value, ...) add_value(f, &(const profile_kind){ __VA_ARGS__ }, value)
 
 /* Median and interval of samples, which the arena gets a copy of; NaN among them are left out. */
-static void add_samples(profile_facts *f, const fact_kind *k, const double *x, size_t n)
+static void add_samples(profile_facts *f, const profile_kind *k, const double *x, size_t n)
 {
     double *kept = cbx_arena_calloc(f->run->arena, n, sizeof *kept);
     cbx_interval i;
@@ -72,7 +64,7 @@ void profile_remark(profile_facts *f, const char *fmt, ...)
 double profile_fact_value(const profile_facts *f, const char *name)
 {
     for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->fact[i].name, name) == 0) return f->fact[i].value;
+        if (strcmp(f->fact[i].kind.name, name) == 0) return f->fact[i].value;
     return NAN;
 }
 
@@ -147,7 +139,7 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 #define KIND(name, label, unit, direction, group, description, value)                                                  \
     { name, label, unit, direction, group, description },
 #define VALUE(name, label, unit, direction, group, description, value) value,
-static const fact_kind command_kinds[] = { COMMAND_FACTS(KIND) };
+static const profile_kind command_kinds[] = { COMMAND_FACTS(KIND) };
 
 enum {
     MAX_RSS = 5,
@@ -200,9 +192,9 @@ void profile_see_command(profile_facts *f, const cbx_profile *p)
 
 void profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
 {
-    static const fact_kind time = {
-        "call_time", "time of a call", "s", LOWER, "time", "steady state, with the cost of the clock subtracted"
-    };
+    static const profile_kind time = { "call_time", "time of a call",
+                                       "s",         LOWER,
+                                       "time",      "steady state, with the cost of the clock subtracted" };
 
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
@@ -234,7 +226,6 @@ void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
 
     if (!gpu) return;
     f->gpu = cbx_arena_strdup(f->run->arena, cbx_gpu_name(gpu));
-    if (!f->gpu) return;
     if (cbx_gpu_is_slowed(f->gpu_throttle))
         profile_remark(f, "GPU: '%s' was throttled at times: %.200s", f->gpu,
                        cbx_gpu_throttle_words(f->gpu_throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words));
@@ -265,7 +256,7 @@ void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 
 static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
-    static const fact_kind kinds[] = {
+    static const profile_kind kinds[] = {
         { "intensity", "intensity", "flop/B", INFO, "work", "operations per byte" },
         { "efficiency", "share of the roofline", "%", CBX_DIRECTION_HIGHER, "work",
           "of the bound that applies, for one core" },
@@ -309,9 +300,7 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     ADD(f, w->bytes, "bytes", "bytes", "B", INFO, "work", "read and written if each operation is a separate pass");
     ADD(f, w->bytes_least, "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results"); /* words:ok */
     f->work_source = cbx_flops_source_name(w->source);
-    f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
-    f->work_is_minimum = w->flags & CBX_COST_LOWER_BOUND;
-    f->work_of_costliest = w->flags & CBX_COST_DEAREST;
+    f->work_flags = w->flags;
     profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
                    w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
                    !(w->flags & CBX_COST_LOWER_BOUND) ? ""
@@ -338,7 +327,7 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 
 /* --- launches --- */
 
-static void see_series(profile_facts *f, const cbx_launch_times *t, size_t n, const fact_kind *kinds, size_t nkinds)
+static void see_series(profile_facts *f, const cbx_launch_times *t, size_t n, const profile_kind *kinds, size_t nkinds)
 {
     double *x = cbx_arena_calloc(f->run->arena, n, sizeof *x);
 
@@ -351,27 +340,26 @@ static void see_series(profile_facts *f, const cbx_launch_times *t, size_t n, co
 
 void profile_see_launches(profile_facts *f, const cbx_launch_times *cold, const cbx_launch_times *warm, size_t n)
 {
-    static const fact_kind cold_calls[] = {
+    static const profile_kind cold_calls[] = {
         { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call minus a later one" },
         { "first_call", "first call, cold", "s", LOWER, "compilation", "" },
         { "call_time", "later call, cold", "s", LOWER, "time", "" },
     };
-    static const fact_kind warm_calls[] = {
+    static const profile_kind warm_calls[] = {
         { "warm_compile_time", "compiling, warm", "s", LOWER, "compilation",
           "with a cache filled by an earlier launch" },
         { "warm_first_call", "first call, warm", "s", LOWER, "compilation", "" },
         { "warm_call_time", "later call, warm", "s", LOWER, "time", "" },
     };
-    static const fact_kind launch[] = {
+    static const profile_kind launch[] = {
         { "cold_launch", "launch, cold cache", "s", LOWER, "compilation", "" },
         { "warm_launch", "launch, warm cache", "s", LOWER, "compilation", "" },
     };
-    static const fact_kind saved = {
-        "cache_saving", "saved by the cache", "s", INFO, "compilation", "cold minus warm"
-    };
+    static const profile_kind saved = { "cache_saving", "saved by the cache", "s",
+                                        INFO,           "compilation",        "cold minus warm" };
 
     const bool is_command = !((const profile_args *)f->run->args)->plugin;
-    const fact_kind *kinds[] = { is_command ? &launch[0] : cold_calls, is_command ? &launch[1] : warm_calls };
+    const profile_kind *kinds[] = { is_command ? &launch[0] : cold_calls, is_command ? &launch[1] : warm_calls };
 
     f->samples = n;
     f->calls_per_sample = 1;
@@ -383,10 +371,10 @@ void profile_see_launches(profile_facts *f, const cbx_launch_times *cold, const 
 
 /* --- the three forms --- */
 
-static const char *format_value(const profile_fact *fact, double v, char buf[CBX_FORMAT_SIZE])
+static const char *format_value(const char *unit, double v, char buf[CBX_FORMAT_SIZE])
 {
-    if (strcmp(fact->unit, "s") == 0) return cbx_format_seconds(v, buf);
-    if ((strcmp(fact->unit, "1") == 0 || strcmp(fact->unit, "B") == 0) && v == floor(v))
+    if (strcmp(unit, "s") == 0) return cbx_format_seconds(v, buf);
+    if ((strcmp(unit, "1") == 0 || strcmp(unit, "B") == 0) && v == floor(v))
         snprintf(buf, CBX_FORMAT_SIZE, "%.0f", v);
     else
         snprintf(buf, CBX_FORMAT_SIZE, "%.6g", v);
@@ -407,13 +395,14 @@ void profile_print(const profile_facts *f)
     print_painted(PAINT_FAINT, "%-22s %14s  %s\n", "", "median", "[95 % interval]");
     for (size_t i = 0; i < f->count; i++) {
         const profile_fact *fact = &f->fact[i];
-        bool plain = strcmp(fact->unit, "s") == 0 || strcmp(fact->unit, "1") == 0;
-        snprintf(shown, sizeof shown, "%s%s%s", format_value(fact, fact->value, value), plain ? "" : " ",
-                 plain ? "" : fact->unit);
-        printf("%-22s %*s", fact->label, 14 + (strstr(shown, "\xC2\xB5") != NULL),
+        const char *unit = fact->kind.unit;
+        bool plain = strcmp(unit, "s") == 0 || strcmp(unit, "1") == 0;
+        snprintf(shown, sizeof shown, "%s%s%s", format_value(unit, fact->value, value), plain ? "" : " ",
+                 plain ? "" : unit);
+        printf("%-22s %*s", fact->kind.label, 14 + (strstr(shown, "\xC2\xB5") != NULL),
                shown); /* µ: two bytes, one column */
         if (!isnan(fact->lower))
-            printf("  [%s, %s]", format_value(fact, fact->lower, lower), format_value(fact, fact->upper, upper));
+            printf("  [%s, %s]", format_value(unit, fact->lower, lower), format_value(unit, fact->upper, upper));
         printf("\n");
     }
     for (size_t i = 0; i < f->nremarks; i++) print_painted(PAINT_FAINT, "%s%s\n", i ? "" : "\n", f->remark[i]);
@@ -423,8 +412,9 @@ void profile_print(const profile_facts *f)
 /* Where the numbers of work come from, and how exact they are. */
 static cbx_json *work_json(const profile_facts *f)
 {
-    return cbx_json_object(J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
-                           J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
+    return cbx_json_object(J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_flags & CBX_COST_NOMINAL),
+                           J_BOOL("at_least", f->work_flags & CBX_COST_LOWER_BOUND),
+                           J_BOOL("dearest_branch", f->work_flags & CBX_COST_DEAREST));
 }
 
 static cbx_json *gpu_json(const profile_facts *f)
@@ -466,8 +456,8 @@ cbx_json *profile_json(const profile_facts *f)
     cbx_json *metrics = cbx_json_set_object(o, "metrics");
     for (size_t i = 0; i < f->count; i++) {
         const profile_fact *x = &f->fact[i];
-        cbx_json_put(cbx_json_set_object(metrics, x->name), J_TEXT("unit", x->unit),
-                     J_TEXT("direction", cbx_direction_name(x->direction)), J_NUMBER("value", x->value),
+        cbx_json_put(cbx_json_set_object(metrics, x->kind.name), J_TEXT("unit", x->kind.unit),
+                     J_TEXT("direction", cbx_direction_name(x->kind.direction)), J_NUMBER("value", x->value),
                      J_KNOWN("lower", x->lower), J_KNOWN("upper", x->upper),
                      J_NUMBERS("samples", x->samples, x->nsamples));
     }
@@ -497,12 +487,11 @@ cbx_status profile_keep(const profile_facts *f, const char *root, const char *na
 
     for (size_t i = 0; i < f->count && !st; i++) {
         const profile_fact *x = &f->fact[i];
-        const cbx_metric_def def = {
-            x->name,       x->unit, x->direction, x->group, i == 0 ? CBX_PRIORITY_PRIMARY : CBX_PRIORITY_SECONDARY,
-            x->description
-        };
+        const profile_kind *k = &x->kind;
+        const cbx_priority priority = i == 0 ? CBX_PRIORITY_PRIMARY : CBX_PRIORITY_SECONDARY;
+        const cbx_metric_def def = { k->name, k->unit, k->direction, k->group, priority, k->description };
         metrics[i] = (cbx_named_metric){
-            x->name, { x->value, x->lower, x->upper, x->nsamples ? x->samples : NULL, x->nsamples }
+            k->name, { x->value, x->lower, x->upper, x->nsamples ? x->samples : NULL, x->nsamples }
         };
         st = cbx_run_builder_add_metric_def(b, &def, err);
     }
