@@ -158,7 +158,7 @@ def full_standard_output(p):
 
 
 def installed_texts_are_built(p):
-    folder = os.path.dirname(NPERF)
+    folder = os.path.dirname(os.path.dirname(NPERF))
     for name, part in (("nperf.1", ".TH NPERF 1"), ("nperf.bash", "-F _nperf nperf")):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
             has(f.read(), part, name)
