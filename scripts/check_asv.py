@@ -2,7 +2,7 @@
 """`asv publish` on what `calibrax export --format asv` writes: check_asv.py CALIBRAX.
 
 Makes a repository of three commits, runs that belong to them (two of one commit, two machines, tags that differ), exports them, builds
-the site and reads the graphs that asv made of them. Needs git and asv (named by ASV, or on the PATH; scripts/asv.sh fetches it); without it one
+the site and reads the graphs that asv made of them. Needs git and asv (named by ASV, or on the PATH; scripts/interop.sh asv fetches it); without it one
 sentence reports it, and nothing has failed.
 """
 import json

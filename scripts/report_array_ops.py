@@ -66,10 +66,6 @@ def ours_or(module, name, theirs):
     return getattr(module, name if module is cx else theirs or name)
 
 
-def is_ours(module):
-    return module is cx
-
-
 def call(name, types, make, low=0.5, high=3.0):
     return name, types, low, high, make
 
@@ -78,12 +74,6 @@ def square_of(m, x):
     side = math.isqrt(int(x.shape[0]))
     return m.reshape(x[: side * side], (side, side))
 
-
-def bool_of(m, x):
-    return x > x[0] if x.shape[0] else x > 0
-
-
-ERFINV = None
 
 POINTS = [
     # element by element
@@ -150,8 +140,8 @@ POINTS = [
     *[call(f"{n} of columns", REAL, lambda m, x, y, n=n: getattr(m, n)(square_of(m, x), axis=0)) for n in ("sum", "max", "mean", "std")],
     call("average", REAL, lambda m, x, y: m.average(x, weights=y)), call("percentile", REAL, lambda m, x, y: m.percentile(x, 90)),
     call("cumulative_sum", REAL, lambda m, x, y: m.cumulative_sum(x)), call("cumulative_prod", REAL, lambda m, x, y: m.cumulative_prod(x)),
-    call("cumulative_max", REAL, lambda m, x, y: m.cumulative_max(x) if is_ours(m) else m.maximum.accumulate(x)),
-    call("cumulative_min", REAL, lambda m, x, y: m.cumulative_min(x) if is_ours(m) else m.minimum.accumulate(x)),
+    call("cumulative_max", REAL, lambda m, x, y: m.cumulative_max(x) if m is cx else m.maximum.accumulate(x)),
+    call("cumulative_min", REAL, lambda m, x, y: m.cumulative_min(x) if m is cx else m.minimum.accumulate(x)),
     # search, order, sets
     call("argsort", REAL, lambda m, x, y: m.argsort(x)), call("argwhere", REAL, lambda m, x, y: m.argwhere(x > y)),
     call("bincount", INTS, lambda m, x, y: m.bincount(x), high=100), call("digitize", FLOATS, lambda m, x, y: m.digitize(x, EDGES[m, str(x.dtype)[-7:]])),
@@ -161,14 +151,14 @@ POINTS = [
     call("searchsorted", FLOATS, lambda m, x, y: m.searchsorted(EDGES[m, str(x.dtype)[-7:]], x)),
     call("take", REAL, lambda m, x, y: m.take(x, INDEX[m, x.shape[0]], axis=0)),
     call("take_along_axis", REAL, lambda m, x, y: m.take_along_axis(x, INDEX[m, x.shape[0]], axis=0)),
-    call("scatter add", REAL, lambda m, x, y: m.scatter(x, INDEX[m, x.shape[0]], y, mode="add") if is_ours(m)
+    call("scatter add", REAL, lambda m, x, y: m.scatter(x, INDEX[m, x.shape[0]], y, mode="add") if m is cx
          else np.add.at(x.copy(), INDEX[m, x.shape[0]], y)),
-    call("segment_sum", REAL, lambda m, x, y: m.segment_sum(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+    call("segment_sum", REAL, lambda m, x, y: m.segment_sum(x, SEGMENTS[m, x.shape[0]], 16) if m is cx
          else np.bincount(SEGMENTS[m, x.shape[0]], x, 16)),
-    *[call(f"segment_{n}", FLOATS, lambda m, x, y, n=n, u=u: getattr(m, f"segment_{n}")(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+    *[call(f"segment_{n}", FLOATS, lambda m, x, y, n=n, u=u: getattr(m, f"segment_{n}")(x, SEGMENTS[m, x.shape[0]], 16) if m is cx
            else u.at(np.full(16, u.identity or 0, x.dtype), SEGMENTS[m, x.shape[0]], x))
       for n, u in (("max", np.maximum), ("min", np.minimum), ("prod", np.multiply))],
-    call("segment_mean", FLOATS, lambda m, x, y: m.segment_mean(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+    call("segment_mean", FLOATS, lambda m, x, y: m.segment_mean(x, SEGMENTS[m, x.shape[0]], 16) if m is cx
          else np.bincount(SEGMENTS[m, x.shape[0]], x, 16) / np.bincount(SEGMENTS[m, x.shape[0]], None, 16)),
     *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x, y), high=500) for n in
       ("isin", "intersect1d", "setdiff1d", "setxor1d", "union1d")],
@@ -202,17 +192,17 @@ POINTS = [
     *[call(f"fft.{n}", ("float64",), lambda m, x, y, n=n: getattr(m.fft, n)(x.shape[0])) for n in ("fftfreq", "rfftfreq")],
     call("fft.fftn", FLOATS, lambda m, x, y: m.fft.fftn(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))),
     # random numbers: NumPy's generator is PCG64, ours threefry2x32 by explicit key, the same numbers on every machine and in any order
-    *[call(f"random.{n}", FLOATS, lambda m, x, y, n=n: getattr(cx.random, n)(KEY, x.shape, dtype=x.dtype) if is_ours(m)
+    *[call(f"random.{n}", FLOATS, lambda m, x, y, n=n: getattr(cx.random, n)(KEY, x.shape, dtype=x.dtype) if m is cx
            else getattr(RNG, {"uniform": "random", "normal": "standard_normal", "exponential": "standard_exponential"}[n])(x.shape, dtype=x.dtype))
       for n in ("uniform", "normal", "exponential")],
-    call("random.gumbel", ("float64",), lambda m, x, y: cx.random.gumbel(KEY, x.shape) if is_ours(m) else RNG.gumbel(size=x.shape)),
-    call("random.gamma", ("float64",), lambda m, x, y: cx.random.gamma(KEY, cx.asarray(2.5), x.shape) if is_ours(m) else RNG.gamma(2.5, size=x.shape)),
-    call("random.randint", INTS, lambda m, x, y: cx.random.randint(KEY, x.shape, 0, 100) if is_ours(m) else RNG.integers(0, 100, x.shape)),
-    call("random.permutation", REAL, lambda m, x, y: cx.random.permutation(KEY, x) if is_ours(m) else RNG.permutation(x)),
-    call("random.bernoulli", ("float64",), lambda m, x, y: cx.random.bernoulli(KEY, 0.5, x.shape) if is_ours(m) else RNG.random(x.shape) < 0.5),
-    call("random.categorical", ("float64",), lambda m, x, y: cx.random.categorical(KEY, LOGITS, x.shape) if is_ours(m) else RNG.choice(16, x.shape)),
-    call("random.choice", REAL, lambda m, x, y: cx.random.choice(KEY, x, x.shape) if is_ours(m) else RNG.choice(x, x.shape)),
-    call("random.bits", INTS, lambda m, x, y: cx.random.bits(KEY, x.shape, dtype=cx.uint64) if is_ours(m) else RNG.integers(0, 2**64 - 1, x.shape, dtype="uint64", endpoint=True)),
+    call("random.gumbel", ("float64",), lambda m, x, y: cx.random.gumbel(KEY, x.shape) if m is cx else RNG.gumbel(size=x.shape)),
+    call("random.gamma", ("float64",), lambda m, x, y: cx.random.gamma(KEY, cx.asarray(2.5), x.shape) if m is cx else RNG.gamma(2.5, size=x.shape)),
+    call("random.randint", INTS, lambda m, x, y: cx.random.randint(KEY, x.shape, 0, 100) if m is cx else RNG.integers(0, 100, x.shape)),
+    call("random.permutation", REAL, lambda m, x, y: cx.random.permutation(KEY, x) if m is cx else RNG.permutation(x)),
+    call("random.bernoulli", ("float64",), lambda m, x, y: cx.random.bernoulli(KEY, 0.5, x.shape) if m is cx else RNG.random(x.shape) < 0.5),
+    call("random.categorical", ("float64",), lambda m, x, y: cx.random.categorical(KEY, LOGITS, x.shape) if m is cx else RNG.choice(16, x.shape)),
+    call("random.choice", REAL, lambda m, x, y: cx.random.choice(KEY, x, x.shape) if m is cx else RNG.choice(x, x.shape)),
+    call("random.bits", INTS, lambda m, x, y: cx.random.bits(KEY, x.shape, dtype=cx.uint64) if m is cx else RNG.integers(0, 2**64 - 1, x.shape, dtype="uint64", endpoint=True)),
 ]
 
 KEY, LOGITS = cx.random.key(1), cx.zeros(16)
