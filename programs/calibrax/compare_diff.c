@@ -23,30 +23,25 @@ typedef struct fact {
     const cbx_json *old, *new; /* NULL: missing, or null */
 } fact;
 
+/* One of the two runs. */
+typedef struct side {
+    const cbx_run *run;
+    cbx_json *head;              /* id, time, commit, branch, machine */
+    const char **keys;           /* of points, sorted */
+    CBX_LIST(const char *) only; /* those that the other run lacks */
+} side;
+
+enum { OLD, NEW };
+
 typedef struct diff {
     const opt_run *run;
-    const cbx_run *old, *new;
+    side sides[2];
     cbx_regression *r;
-    cbx_json *old_head, *new_head;     /* id, time, commit, branch, machine */
-    const char **old_keys, **new_keys; /* of points, sorted */
     CBX_LIST(fact) facts;
-    size_t nchanged, nunchanged, nonly_old, nonly_new, nmetrics_only;
+    size_t nchanged, nunchanged, nmetrics_only;
 } diff;
 
 /* --- points, named as findings name them --- */
-
-static const char **keys_of(diff *d, const cbx_run *r)
-{
-    size_t n = cbx_run_npoints(r);
-    const char **keys = cbx_arena_calloc(d->run->arena, n, sizeof *keys);
-
-    for (size_t i = 0; i < n; i++) {
-        CBX_SCOPED(cbx_arena, passing, &d->run->arena->al);
-        keys[i] = cbx_arena_strdup(d->run->arena, point_key(&passing, cbx_run_point(r, i), NULL));
-    }
-    qsort(keys, n, sizeof *keys, cbx_compare_texts);
-    return keys;
-}
 
 typedef struct part {
     const char *text;
@@ -62,19 +57,10 @@ static int compare_part(const void *wanted, const void *key)
     return c ? c : -(text[w->len] != 0);
 }
 
-/* Whether one of the runs has the point whose key is the first len bytes of a text. */
-static bool has_point(const diff *d, bool in_old, const char *key, size_t len)
+/* Whether a run has the point whose key is the first len bytes of a text. */
+static bool has_point(const side *s, const char *key, size_t len)
 {
-    return bsearch(&(part){ key, len }, in_old ? d->old_keys : d->new_keys, cbx_run_npoints(in_old ? d->old : d->new),
-                   sizeof(char *), compare_part) != NULL;
-}
-
-/* The i-th key of a run, if the other run lacks it; else NULL. */
-static const char *only_point(const diff *d, bool in_old, size_t i)
-{
-    const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
-
-    return has_point(d, !in_old, key, strlen(key)) ? NULL : key;
+    return bsearch(&(part){ key, len }, s->keys, cbx_run_npoints(s->run), sizeof *s->keys, compare_part) != NULL;
 }
 
 /* --- values --- */
@@ -98,8 +84,8 @@ static kind kind_of(const diff *d, const cbx_finding *f)
 
     if (f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED) return is_change(d, f) ? CHANGED : SAME;
     point = strlen(f->key) - strlen(f->metric) - 1;
-    if (f->outcome == CBX_OUTCOME_NEW) return has_point(d, true, f->key, point) ? ONLY_NEW : OF_A_POINT;
-    return has_point(d, false, f->key, point) ? ONLY_OLD : OF_A_POINT;
+    if (f->outcome == CBX_OUTCOME_NEW) return has_point(&d->sides[OLD], f->key, point) ? ONLY_NEW : OF_A_POINT;
+    return has_point(&d->sides[NEW], f->key, point) ? ONLY_OLD : OF_A_POINT;
 }
 
 /* --- commit, environment, metadata --- */
@@ -127,22 +113,35 @@ static int work_out(diff *d)
 {
     static const char *const words[] = { "commit", "branch" };
     const compare_args *a = d->run->args;
+    const cbx_allocator al = cbx_arena_allocator(d->run->arena);
+    side *old = &d->sides[OLD], *new = &d->sides[NEW];
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
 
     o.threshold = o.primary_threshold = o.secondary_threshold = a->threshold;
     o.values_only = o.no_sentences = true;
     o.allow_dropped = o.allow_machines = o.allow_same = true;
-    if (opt_check(d->run, cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, d->run->err)))
+    if (opt_check(d->run, cbx_regression_create(d->run->ctx, new->run, old->run, &o, &d->r, d->run->err)))
         return EXIT_ERROR;
-    d->old_keys = keys_of(d, d->old);
-    d->new_keys = keys_of(d, d->new);
-    d->old_head = run_head(d->old);
-    d->new_head = run_head(d->new);
+    for (side *s = d->sides; s < d->sides + 2; s++) {
+        const size_t n = cbx_run_npoints(s->run);
+        s->head = run_head(s->run);
+        s->keys = cbx_arena_calloc(d->run->arena, n, sizeof *s->keys);
+        for (size_t i = 0; i < n; i++) {
+            CBX_SCOPED(cbx_arena, passing, &d->run->arena->al);
+            s->keys[i] = cbx_arena_strdup(d->run->arena, point_key(&passing, cbx_run_point(s->run, i), NULL));
+        }
+        qsort(s->keys, n, sizeof *s->keys, cbx_compare_texts);
+    }
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < cbx_run_npoints(d->sides[k].run); i++) {
+            const char *key = d->sides[k].keys[i];
+            if (!has_point(&d->sides[!k], key, strlen(key))) (void)cbx_list_push(&al, &d->sides[k].only, key);
+        }
     for (size_t i = 0; !a->values && i < CBX_LEN(words); i++)
-        compare_json(d, words[i], cbx_json_get(d->old_head, words[i]), cbx_json_get(d->new_head, words[i]));
+        compare_json(d, words[i], cbx_json_get(old->head, words[i]), cbx_json_get(new->head, words[i]));
     if (!a->values) {
-        compare_json(d, "environment", cbx_run_environment(d->old), cbx_run_environment(d->new));
-        compare_json(d, "metadata", cbx_run_metadata(d->old), cbx_run_metadata(d->new));
+        compare_json(d, "environment", cbx_run_environment(old->run), cbx_run_environment(new->run));
+        compare_json(d, "metadata", cbx_run_metadata(old->run), cbx_run_metadata(new->run));
     }
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         kind k = kind_of(d, cbx_regression_finding(d->r, i));
@@ -150,19 +149,14 @@ static int work_out(diff *d)
         d->nunchanged += k == SAME;
         d->nmetrics_only += k == ONLY_OLD || k == ONLY_NEW;
     }
-    for (size_t i = 0; i < cbx_run_npoints(d->old); i++) d->nonly_old += only_point(d, true, i) != NULL;
-    for (size_t i = 0; i < cbx_run_npoints(d->new); i++) d->nonly_new += only_point(d, false, i) != NULL;
     return EXIT_PASS;
 }
 
 /* --- JSON --- */
 
-static void stream_points(const diff *d, bool in_old, json_stream *out)
+static void stream_points(const side *s, json_stream *out)
 {
-    for (size_t i = 0; i < cbx_run_npoints(in_old ? d->old : d->new); i++) {
-        const char *key = only_point(d, in_old, i);
-        if (key) json_stream_add(out, cbx_json_new_string(key));
-    }
+    for (size_t i = 0; i < s->only.n; i++) json_stream_add(out, cbx_json_new_string(s->only.items[i]));
 }
 
 static void stream_metrics(const diff *d, kind wanted, json_stream *out)
@@ -184,12 +178,12 @@ static int print_diff_json(const diff *d)
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
-    cbx_json *head = cbx_json_document("calibrax-diff", J_JSON("old", cbx_json_ref(d->old_head)),
-                                       J_JSON("new", cbx_json_ref(d->new_head)));
+    cbx_json *head = cbx_json_document("calibrax-diff", J_JSON("old", cbx_json_ref(d->sides[OLD].head)),
+                                       J_JSON("new", cbx_json_ref(d->sides[NEW].head)));
     json_stream_begin(&out, head, "points_dropped");
-    stream_points(d, true, &out);
+    stream_points(&d->sides[OLD], &out);
     json_stream_next(&out, NULL, "points_added");
-    stream_points(d, false, &out);
+    stream_points(&d->sides[NEW], &out);
     json_stream_next(&out, NULL, "metrics_dropped");
     stream_metrics(d, ONLY_OLD, &out);
     json_stream_next(&out, NULL, "metrics_added");
@@ -212,14 +206,6 @@ static void print_key(const diff *d, bool in_old, const char *key)
     paint how = in_old ? PAINT_BAD : PAINT_GOOD;
 
     printf("%s%c %s%s\n", paint_begin(how), in_old ? '-' : '+', plain_text(d->run->arena, key), paint_end(how));
-}
-
-static void print_only(const diff *d, bool in_old)
-{
-    for (size_t i = 0; i < cbx_run_npoints(in_old ? d->old : d->new); i++) {
-        const char *key = only_point(d, in_old, i);
-        if (key) print_key(d, in_old, key);
-    }
 }
 
 static const char *words_of(const cbx_finding *f, paint *how)
@@ -265,12 +251,13 @@ static const char *json_words(const diff *d, const cbx_json *v)
 
 static void print_diff(const diff *d)
 {
-    char old[CBX_TIME_SIZE], new[CBX_TIME_SIZE];
+    char time[CBX_TIME_SIZE];
 
-    printf("old: %s  %s\nnew: %s  %s\n", cbx_run_id(d->old), format_time(cbx_run_timestamp_us(d->old), old),
-           cbx_run_id(d->new), format_time(cbx_run_timestamp_us(d->new), new));
-    print_only(d, true);
-    print_only(d, false);
+    for (int k = 0; k < 2; k++)
+        printf("%s: %s  %s\n", k == OLD ? "old" : "new", cbx_run_id(d->sides[k].run),
+               format_time(cbx_run_timestamp_us(d->sides[k].run), time));
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < d->sides[k].only.n; i++) print_key(d, k == OLD, d->sides[k].only.items[i]);
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         const cbx_finding *f = cbx_regression_finding(d->r, i);
         kind k = kind_of(d, f);
@@ -282,7 +269,7 @@ static void print_diff(const diff *d)
                paint_end(PAINT_FAINT), json_words(d, d->facts.items[i].old), json_words(d, d->facts.items[i].new));
     printf("%zu value%s differ%s, %zu do%s not; points: %zu dropped, %zu added\n", d->nchanged,
            d->nchanged == 1 ? "" : "s", d->nchanged == 1 ? "s" : "", d->nunchanged, d->nunchanged == 1 ? "es" : "",
-           d->nonly_old, d->nonly_new);
+           d->sides[OLD].only.n, d->sides[NEW].only.n);
 }
 
 /* --- the mode --- */
@@ -296,19 +283,16 @@ int compare_diff(const opt_run *run)
 
     if (!status && l.n != 2)
         status = opt_fail(run, "'--diff' needs two runs, the old one and the new one, got %zu", l.n);
-    if (!status) {
-        d.old = l.items[0];
-        d.new = l.items[1];
-        status = work_out(&d);
-    }
+    for (int k = 0; !status && k < 2; k++) d.sides[k].run = l.items[k];
+    if (!status) status = work_out(&d);
     if (!status && a->select.json)
         status = print_diff_json(&d);
     else if (!status)
         print_diff(&d);
-    if (!status && a->exit_code && (d.nchanged || d.nonly_old || d.nonly_new || d.nmetrics_only || d.facts.n))
+    if (!status && a->exit_code &&
+        (d.nchanged || d.sides[OLD].only.n || d.sides[NEW].only.n || d.nmetrics_only || d.facts.n))
         status = EXIT_CHECK;
-    cbx_json_unref(d.old_head);
-    cbx_json_unref(d.new_head);
+    for (int k = 0; k < 2; k++) cbx_json_unref(d.sides[k].head);
     cbx_regression_free(d.r);
     return status;
 }
