@@ -186,21 +186,17 @@ static const cbx_rank_entry *score_places(const ranking *k)
 
 /* --- competitors without a value in a row --- */
 
-/* The next competitor from *at on that has none; false: there is no more, or enough of them have
- * been shown. */
-static bool next_missing(const ranking *k, const ranked *r, size_t *at, size_t *shown)
+/* The first ones of them, at most MAX_MISSING. */
+static size_t missing_in(const ranking *k, const ranked *r, size_t out[MAX_MISSING])
 {
-    size_t missing = k->ncompetitors - r->row.ncells;
+    const size_t missing = k->ncompetitors - r->row.ncells;
+    size_t n = 0;
 
-    if (*shown == missing || *shown == MAX_MISSING) return false;
-    while (k->seen[*at]) ++*at;
-    ++*shown;
-    return true;
-}
-
-static void mark_seen(const ranking *k, const ranked *r, bool seen)
-{
-    for (size_t c = 0; c < r->row.ncells; c++) k->seen[r->cells[c].competitor] = seen;
+    for (size_t c = 0; c < r->row.ncells; c++) k->seen[r->cells[c].competitor] = true;
+    for (size_t at = 0; n < missing && n < MAX_MISSING; at++)
+        if (!k->seen[at]) out[n++] = at;
+    for (size_t c = 0; c < r->row.ncells; c++) k->seen[r->cells[c].competitor] = false;
+    return n;
 }
 
 /* --- JSON --- */
@@ -213,7 +209,7 @@ static cbx_json *place_json(const char *label, size_t rank)
 static int stream_row(ranking *k, ranked *r)
 {
     const size_t n = k->ncompetitors;
-    size_t shown = 0;
+    size_t missing[MAX_MISSING], shown = missing_in(k, r, missing);
 
     if (draw_row(k, r)) return EXIT_ERROR;
     cbx_json *o = cbx_json_object(J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric),
@@ -227,13 +223,11 @@ static int stream_row(ranking *k, ranked *r)
                      r->shares ? J_NUMBERS("shares", r->shares + c->competitor * n, n) : J_NONE);
         cbx_json_push(list, e);
     }
-    mark_seen(k, r, true);
-    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
-        cbx_json *e = place_json(cbx_rank_table_competitor(k->t, at), 0);
+    for (size_t i = 0; i < shown; i++) {
+        cbx_json *e = place_json(cbx_rank_table_competitor(k->t, missing[i]), 0);
         cbx_json_put(e, J_NUMBER("value", NAN), J_NUMBER("delta", NAN));
         cbx_json_push(list, e);
     }
-    mark_seen(k, r, false);
     cbx_json_set_int(o, "missing", (int64_t)(n - r->row.ncells));
     json_stream_add(&k->json, o);
     return EXIT_PASS;
@@ -294,20 +288,15 @@ static int print_row(ranking *k, ranked *r)
     static const char *const heads[] = { "#", "", "Value", "Worse by", "Keeps its rank in" };
     const char *unit = r->row.unit && *r->row.unit ? plain_text(&r->arena, r->row.unit) : NULL;
     columns *table = columns_begin(&r->arena, heads, "rlrrr");
-    size_t more = k->ncompetitors - r->row.ncells, shown = 0;
+    size_t missing[MAX_MISSING], shown = missing_in(k, r, missing), more = k->ncompetitors - r->row.ncells - shown;
     int status = draw_row(k, r);
 
     if (status) return status;
     printf("%s%s%s%s, %s is better\n", plain_text(&r->arena, r->row.key), unit ? " [" : "", unit ? unit : "",
            unit ? "]" : "", cbx_direction_name(r->row.direction));
     for (size_t c = 0; c < r->row.ncells; c++) put_cell(k, r, &r->cells[c], table);
-    mark_seen(k, r, true);
-    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
-        const cbx_rank_cell missing = { .competitor = at, .value = NAN, .delta = NAN };
-        put_cell(k, r, &missing, table);
-    }
-    mark_seen(k, r, false);
-    more -= shown;
+    for (size_t i = 0; i < shown; i++)
+        put_cell(k, r, &(cbx_rank_cell){ .competitor = missing[i], .value = NAN, .delta = NAN }, table);
     columns_print(table, "  ");
     if (more) printf("  and %zu more without a value\n", more);
     putchar('\n');
