@@ -123,7 +123,6 @@ static int check_order(const changes *c, const series *s)
 static int find_changes(changes *c)
 {
     cbx_store_query query;
-    cbx_arena passing;
     cbx_same_machine noted = CBX_MACHINE_SAME;
     int status = select_query(c->run, &c->a->select, &query);
 
@@ -136,8 +135,8 @@ static int find_changes(changes *c)
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
     c->defs = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->defs);
     cbx_names_init(&c->metrics, &c->run->arena->al);
-    cbx_arena_init(&passing, &c->run->arena->al);
     for (size_t i = 0; !status && i < c->trend.count; i++) {
+        CBX_SCOPED(cbx_arena, passing, &c->run->arena->al);
         series *s = &c->list[c->n++];
         *s = (series){ .s = &c->trend.series[i] };
         s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
@@ -149,7 +148,6 @@ static int find_changes(changes *c)
         s->direction = def->direction;
         s->unit = def->unit;
         status = find_in(c->run, s, &passing);
-        cbx_arena_clear(&passing);
     }
     /* Another machine is a change of level that no commit made, and may hide one that a commit
      * made. */

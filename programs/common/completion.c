@@ -35,18 +35,16 @@ static void put_values(const opt_program *program, const char *values, const cha
 {
     for (size_t n; values && *values; values += n + strspn(values + n, " ")) {
         static const opt_list none = { NULL, 0, NULL };
-        cbx_arena arena;
+        const cbx_allocator al = opt_allocator(program);
+        CBX_SCOPED(cbx_arena, arena, &al);
         opt_run run = { .program = program, .command = &program->commands[0], .words = &none, .arena = &arena };
         char kind[32];
         n = strcspn(values, " ");
         if (*values != '@') put(o, "", values, n, NULL);
         if (*values != '@' || !program->complete) continue;
         snprintf(kind, sizeof kind, "%.*s", (int)n - 1, values + 1);
-        const cbx_allocator al = opt_allocator(program);
-        cbx_arena_init(&arena, &al);
         if (!cbx_ctx_create(NULL, &run.ctx, NULL)) program->complete(&run, kind, data, put_word, o);
         cbx_ctx_free(run.ctx);
-        cbx_arena_clear(&arena);
     }
 }
 

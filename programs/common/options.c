@@ -397,18 +397,17 @@ static int parse(const opt_run *run, int argc, const char **argv, opt_list *rest
 static int start(const opt_program *program, const opt_command *command, int argc, const char **argv)
 {
     const cbx_allocator al = opt_allocator(program);
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, &al);
     opt_list words = { NULL, 0 };
     cbx_err err = CBX_ERR_INIT;
     opt_run run = { program, command, NULL, &words, &arena, NULL, &err, NULL };
     cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
 
-    cbx_arena_init(&arena, &al);
     run.args = cbx_arena_alloc(&arena, command->args_size);
     run.given = cbx_arena_calloc(&arena, command->noptions + 1, sizeof *run.given);
     if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
     int status = parse(&run, argc, argv, &words);
-    if (status != PARSE_ON) goto done;
+    if (status != PARSE_ON) return status;
     if (command->flags & OPT_ANY_ENVIRONMENT) {
         o.backend = "auto";
         o.use_gpu = CBX_CHOICE_OFF;
@@ -419,8 +418,6 @@ static int start(const opt_program *program, const opt_command *command, int arg
     status = opt_check(&run, cbx_ctx_create(&o, &run.ctx, &err));
     if (!status) status = command->run(&run);
     cbx_ctx_free(run.ctx);
-done:
-    cbx_arena_clear(&arena);
     return status;
 }
 
@@ -440,14 +437,12 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
     const char *names[64], *seconds[16], *near, *all = "";
     size_t nnames = 0, nseconds = 0, len = strlen(words[0]);
     const cbx_allocator al = opt_allocator(program);
-    cbx_arena arena;
-    int status;
+    CBX_SCOPED(cbx_arena, arena, &al);
 
     for (const opt_note *r = program->removed; r && r->what; r++)
         if (!strcmp(words[0], r->what))
             return opt_fail_of(program, "'%s %s' has a new name: use '%s %s'", program->name, r->what, program->name,
                                r->text);
-    cbx_arena_init(&arena, &al);
     for (size_t i = 0; i < program->ncommands; i++) {
         const char *name = program->commands[i].name;
         if (*name && nnames < CBX_LEN(names)) names[nnames++] = name;
@@ -457,16 +452,13 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
     }
     if (!nseconds) {
         near = cbx_nearest_word(words[0], names, nnames);
-        status = near ? opt_fail_of(program, "unknown command '%s'; did you mean '%s'?", words[0], near)
-                      : opt_fail_of(program, "unknown command '%s'; '%s --help' lists them", words[0], program->name);
-    } else {
-        near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
-        status = near ? opt_fail_of(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
-                                    words[0], near)
-                      : opt_fail_of(program, "'%s' needs one of these words after it: %s", words[0], all);
+        return near ? opt_fail_of(program, "unknown command '%s'; did you mean '%s'?", words[0], near)
+                    : opt_fail_of(program, "unknown command '%s'; '%s --help' lists them", words[0], program->name);
     }
-    cbx_arena_clear(&arena);
-    return status;
+    near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
+    return near ? opt_fail_of(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1], words[0],
+                              near)
+                : opt_fail_of(program, "'%s' needs one of these words after it: %s", words[0], all);
 }
 
 /* Help of the command that the words name, or of those of two words that begin with the first

@@ -306,10 +306,9 @@ static int run_exec(const opt_run *run)
     cbx_exec_opts *o = &a->o;
     cbx_exec_param *params;
     cbx_exec_command *commands = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof(*commands));
-    CLEARED(cbx_measure_result) result;
     progress p;
 
-    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
+    CBX_SCOPED(cbx_measure_result, result, cbx_ctx_allocator(run->ctx));
     o->nparams = a->params.count + a->lists.count + a->scans.count;
     o->params = params = cbx_arena_calloc(run->arena, o->nparams + 1, sizeof(*params));
     int status = read_params(run, params);

@@ -187,12 +187,10 @@ static int measure(const opt_run *run, const outputs *to, const char *command)
     const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(run, a->case_name);
     const char *foreign = commands ? measure_not_for_commands(run) : NULL;
     const char *const paths[] = { to->report, to->page }, *const flags[] = { "--report", "--site" };
-    CLEARED(cbx_measure_result) result;
     progress p;
     int status = EXIT_PASS;
 
-    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-
+    CBX_SCOPED(cbx_measure_result, result, cbx_ctx_allocator(run->ctx));
     if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
         return opt_fail(
             run,

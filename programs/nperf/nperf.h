@@ -40,14 +40,7 @@ int open_rows(const opt_run *run, const char *flag, const opt_list *paths, cbx_r
 /* Adds the row of each series to show. */
 int latest_rows(const opt_run *run, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
 /* Empty rows of this run, which end with their block. */
-static inline cbx_rows rows_of(const opt_run *run)
-{
-    cbx_rows rows;
-
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
-    return rows;
-}
-#define SCOPED_ROWS(name, run) CLEARED(cbx_rows) name = rows_of(run)
+#define SCOPED_ROWS(name, run) CBX_SCOPED(cbx_rows, name, cbx_ctx_allocator((run)->ctx))
 CBX_FREED_BY(cbx_row_index, cbx_row_index_close)
 CBX_FREED_BY(cbx_params, cbx_params_free)
 
