@@ -351,9 +351,9 @@ class Session:
             raise Failure(f"{method} gave {type(given).__name__}, not a dict of numbers")
         found = {}
         for key, value in given.items():
-            if isinstance(value, (str, bytes, bool)) or not isinstance(key, str):
-                raise Failure(f"{method} gave {key!r} as {type(value).__name__}, not a number")
             try:
+                if isinstance(value, (str, bytes, bool)) or not isinstance(key, str):
+                    raise TypeError
                 found[key] = float(value)
             except (TypeError, ValueError) as fault:
                 raise Failure(f"{method} gave {key!r} as {type(value).__name__}, not a number") from fault

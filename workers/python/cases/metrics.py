@@ -293,23 +293,13 @@ def torch_table(point: dict[str, Any]) -> Table:
     many: dict[str, Any] = {"num_classes": d, "validate_args": False}
     two: dict[str, Any] = {"validate_args": False}
 
-    def perplexity(x: Any) -> Any:
-        return torch.exp(-x.mean())
-
     class Features(torch.nn.Identity):  # in the place of a network
         num_features = d
 
-    def frechet(x: Any, y: Any) -> Any:
-        metric = FrechetInceptionDistance(feature=Features()).set_dtype(torch.float64)
+    def distance(metric: Any, x: Any, y: Any) -> Any:
         metric.update(x, real=True)
         metric.update(y, real=False)
         return metric.compute()
-
-    def kernel(x: Any, y: Any) -> Any:
-        metric = KernelInceptionDistance(feature=Features(), subset_size=len(x))
-        metric.update(x, real=True)
-        metric.update(y, real=False)
-        return metric.compute()[0]
 
     def inception(x: Any) -> Any:
         metric = InceptionScore(feature=Features(), splits=1)
@@ -362,9 +352,9 @@ def torch_table(point: dict[str, Any]) -> Table:
         "concordance_correlation": lambda x, y: f.concordance_corrcoef(x, y).squeeze(),
         "r_squared_adjusted": lambda p, t: f.r2_score(p, t, adjusted=1),
         "bleu": lambda c, r: text.bleu_score([c], [r]),
-        "perplexity": perplexity,
-        "fid": frechet,
-        "kid": kernel,
+        "perplexity": lambda x: torch.exp(-x.mean()),
+        "fid": lambda x, y: distance(FrechetInceptionDistance(feature=Features()).set_dtype(torch.float64), x, y),
+        "kid": lambda x, y: distance(KernelInceptionDistance(feature=Features(), subset_size=len(x)), x, y)[0],
         "image_inception_score": inception,
         "bert_score": tokens,
     }

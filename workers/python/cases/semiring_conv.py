@@ -45,6 +45,13 @@ def _padding(win: Window) -> tuple[tuple[int, int], ...]:
     return ((0, 0), win.rows[:2], win.columns[:2], (0, 0))
 
 
+def _patches(win: Window, shape: Any, s: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Extents and strides of the patches of a padded array that has the strides s: batch, rows, columns, u, v, channel."""
+    step, reach = win.stride, win.dilation
+    extents = (shape[0], win.rows.out, win.columns.out, win.kernel, win.kernel, shape[3])
+    return extents, (s[0], s[1] * step, s[2] * step, s[1] * reach, s[2] * reach, s[3])
+
+
 # --- numpy ---
 
 
@@ -57,14 +64,7 @@ def numpy_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Calla
 
     def patches(x: Any) -> Any:
         x = np.pad(x, _padding(win), constant_values=EMPTY[algebra])
-        s = x.strides
-        step, reach = win.stride, win.dilation
-        view = np.lib.stride_tricks.as_strided(
-            x,
-            (batch, win.rows.out, win.columns.out, win.kernel, win.kernel, c_in),
-            (s[0], s[1] * step, s[2] * step, s[1] * reach, s[2] * reach, s[3]),
-            writeable=False,
-        )
+        view = np.lib.stride_tricks.as_strided(x, *_patches(win, x.shape, x.strides), writeable=False)
         return view.reshape(batch * win.rows.out * win.columns.out, terms)
 
     shape = (batch, win.rows.out, win.columns.out, c_out)
@@ -118,17 +118,12 @@ def torch_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Calla
     combine, fold = array_api(torch, algebra)
 
     def run(x: Any, w: Any) -> Any:
-        batch, _, _, c_in = x.shape
         padded = torch.nn.functional.pad(x, (0, 0, *win.columns[:2], *win.rows[:2]), value=EMPTY[algebra])
-        s = padded.stride()
-        view = padded.as_strided(
-            (batch, win.rows.out, win.columns.out, win.kernel, win.kernel, c_in),
-            (s[0], s[1] * win.stride, s[2] * win.stride, s[1] * win.dilation, s[2] * win.dilation, s[3]),
-        )
-        terms = win.kernel * win.kernel * c_in
+        view = padded.as_strided(*_patches(win, x.shape, padded.stride()))
+        terms = win.kernel * win.kernel * x.shape[3]
         taken, kernel = view.reshape(-1, terms), w.reshape(terms, -1)
         out = taken @ kernel if algebra == "real" else fold(combine(taken[:, :, None], kernel), 1)
-        return out.reshape(batch, win.rows.out, win.columns.out, w.shape[3])
+        return out.reshape(x.shape[0], win.rows.out, win.columns.out, w.shape[3])
 
     return run
 
