@@ -213,10 +213,7 @@ static int write_state(const changes *c)
     SCOPED_TEXT(text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
-    cbx_status st = cbx_text_check(&text, c->run->err);
-    if (!st) st = cbx_dir_create_parent(c->run->ctx, path, c->run->err);
-    if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, c->run->err);
-    return opt_check(c->run, st);
+    return write_text(c->run, path, &text);
 }
 
 /* --- a repeated measurement --- */

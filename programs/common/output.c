@@ -6,11 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
 #define JSON_FLAGS (CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
 #define JSON_PIECE 65536
+
+int write_text(const opt_run *run, const char *path, const cbx_text *text)
+{
+    cbx_status st = cbx_text_check(text, run->err);
+
+    if (!st) st = cbx_dir_create_parent(run->ctx, path, run->err);
+    if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(text), text->len, run->err);
+    return st ? opt_fail(run, "%s", run->err->message) : EXIT_PASS;
+}
 
 static int print_document(const opt_run *run, cbx_json *document, bool painted)
 {

@@ -9,6 +9,8 @@
 #include "programs/common/options.h"
 #include "programs/common/terminal.h"
 
+/* Writes a text to a file, whose folder is made if missing, or prints why not. */
+int write_text(const opt_run *run, const char *path, const cbx_text *text);
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_run *run, cbx_json *document);
 /* The same, one of many lines that people read, too: keys are faint on a terminal. */

@@ -64,8 +64,6 @@ typedef struct page_sources {
 
 /* Writes index.html, and the pages of cases that it refers to, into a folder. */
 int write_page(const opt_run *run, const cbx_rows *rows, const page_sources *from, const char *folder);
-/* Writes a text to a file, or prints why not. */
-int write_text(const opt_run *run, const char *path, const cbx_text *text);
 /* Writes a document to a file; NULL: memory ran out while it was made. */
 int write_json(const opt_run *run, const char *path, const cbx_json *document);
 

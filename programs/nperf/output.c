@@ -1,8 +1,6 @@
 /*
  * Results on standard output and in files.
  */
-
-#include "calibrax/base/file.h"
 #include "programs/nperf/nperf.h"
 
 int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema)
@@ -12,15 +10,6 @@ int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema
     for (size_t i = 0; i < rows->count; i++) cbx_json_push(list, cbx_json_ref(rows->rows[i].json));
     cbx_json_put(document, J_TEXT("schema", schema), J_INT("version", CBX_ROW_SCHEMA_VERSION), J_JSON("rows", list));
     return print_json(run, document);
-}
-
-int write_text(const opt_run *run, const char *path, const cbx_text *text)
-{
-    cbx_status st = cbx_text_check(text, run->err);
-
-    if (!st) st = cbx_dir_create_parent(run->ctx, path, run->err);
-    if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(text), text->len, run->err);
-    return st ? opt_fail(run, "%s", run->err->message) : EXIT_PASS;
 }
 
 int write_json(const opt_run *run, const char *path, const cbx_json *document)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/perf/report/report.h"
 #include "programs/nperf/nperf.h"
 
@@ -33,13 +34,10 @@ static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_repor
 
     opts.max_bytes = 0;
     opts.selftest = opts.capabilities = NULL;
-    for (size_t i = 0; !status && i < rows->count; i++) {
-        if (i && !strcmp(rows->rows[i].case_name, rows->rows[i - 1].case_name)) continue;
-        bool first_of_case = true;
-        for (size_t k = 0; k < i && first_of_case; k++)
-            first_of_case = strcmp(rows->rows[k].case_name, rows->rows[i].case_name) != 0;
-        if (!first_of_case) continue;
-        opts.only_case = rows->rows[i].case_name;
+    CBX_SCOPED(cbx_names, cases, &run->arena->al);
+    for (size_t i = 0; i < rows->count; i++) cbx_names_add(&cases, rows->rows[i].case_name);
+    for (size_t i = 0; !status && i < cases.n; i++) {
+        opts.only_case = cases.list[i];
         snprintf(link, sizeof link, "href=\"%s\"", cbx_report_case_page(opts.only_case, name));
         if (!strstr(cbx_text_str(page), link)) continue;
         SCOPED_TEXT(text, cbx_allocator_default());
