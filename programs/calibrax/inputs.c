@@ -41,17 +41,17 @@ int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed
 
 int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out)
 {
-    static const char *const latest[] = { "latest" };
-    const opt_list lists[] = { *run->words, a->runs, a->files, { latest, 1, NULL } };
+    const opt_list *const lists[] = { run->words, &a->runs, &a->files };
     size_t n = run->words->count + a->runs.count + a->files.count;
     bool stored = a->all || !n;
 
     *out = (inputs_names){ .run = run };
     out->names = cbx_arena_calloc(run->arena, n + 1, sizeof *out->names);
     out->is_file = cbx_arena_calloc(run->arena, n + 1, sizeof *out->is_file);
-    for (size_t k = n ? 0 : 3; !a->all && k < (n ? 3 : 4); k++)
-        for (size_t i = 0; i < lists[k].count; i++, out->n++) {
-            const char *word = lists[k].items[i], *dot = strrchr(word, '.');
+    if (!a->all && !n) out->names[out->n++] = "latest";
+    for (size_t k = 0; !a->all && k < CBX_LEN(lists); k++)
+        for (size_t i = 0; i < lists[k]->count; i++, out->n++) {
+            const char *word = lists[k]->items[i], *dot = strrchr(word, '.');
             bool looks = strchr(word, '/') || (dot && dot > word && !strcmp(dot, ".json"));
             out->names[out->n] = word;
             /* of words a path of a run file; with --data a run whose id looks like one comes first, if there is

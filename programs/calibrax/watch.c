@@ -420,8 +420,9 @@ typedef struct fact {
     double value;
 } fact;
 
-/* Means over the last interval, and what is sampled as its last sample has it. */
-static bool process_value(const cbx_resource_report *r, const char *metric, fact *out)
+/* Means over the last interval, and what is sampled as its last sample has it.  No name: there is no
+ * such metric. */
+static fact process_value(const cbx_resource_report *r, const char *metric)
 {
     static const cbx_resource_sample none = { .gpu_util = NAN };
     const cbx_resource_sample *last = r->nsamples ? &r->samples[r->nsamples - 1] : &none;
@@ -437,12 +438,9 @@ static bool process_value(const cbx_resource_report *r, const char *metric, fact
         { "gpu_slowed", true, cbx_gpu_is_slowed(r->gpu_throttle) },
     };
 
-    for (size_t i = 0; i < CBX_LEN(known); i++) {
-        if (strcmp(known[i].name, metric)) continue;
-        *out = known[i];
-        return true;
-    }
-    return false;
+    for (size_t i = 0; i < CBX_LEN(known); i++)
+        if (!strcmp(known[i].name, metric)) return known[i];
+    return (fact){ .name = NULL };
 }
 
 static int watch_process(watcher *w)
@@ -455,16 +453,16 @@ static int watch_process(watcher *w)
     int index = w->a->gpu, status = EXIT_PASS;
     char words[CBX_GPU_THROTTLE_SIZE];
     bool ended = false;
-    fact found;
 
     for (size_t i = 0; i < w->nmetrics; i++) {
         const char *metric = w->metrics[i].name;
-        if (!process_value(&none, metric, &found))
+        const fact asked = process_value(&none, metric);
+        if (!asked.name)
             return opt_fail(w->run,
                             "a metric of '--pid' must be cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "
                             "gpu_util, gpu_temperature_c, gpu_power_w or gpu_slowed, got '%s'",
                             metric);
-        if (found.of_device && index < 0) index = 0;
+        if (asked.of_device && index < 0) index = 0;
     }
     if (index >= 0 && opt_check(w->run, cbx_gpu_open(w->run->ctx, (unsigned)index, NULL, &gpu, w->run->err)))
         return EXIT_ERROR;
@@ -486,8 +484,7 @@ static int watch_process(watcher *w)
         watt = fmax(watt, report.summary.mean_gpu_power_w);
         throttle |= report.gpu_throttle;
         /* a value that the device does not report is NaN, which is beyond every level */
-        for (size_t i = 0; !ended && i < w->nmetrics; i++)
-            if (process_value(&report, w->metrics[i].name, &found)) take(w, i, found.value);
+        for (size_t i = 0; !ended && i < w->nmetrics; i++) take(w, i, process_value(&report, w->metrics[i].name).value);
         cbx_resource_monitor_free(m);
     } while (!ended && !is_over(w));
     if (!status && gpu) {
