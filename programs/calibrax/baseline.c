@@ -65,27 +65,20 @@ static int list_baselines(const opt_run *run, cbx_store *store)
     return n ? status : opt_fail(run, "no baseline in '%s'", cbx_store_root(store));
 }
 
-static int set_baseline(const opt_run *run, cbx_store *store)
-{
-    const baseline_args *a = run->args;
-    SCOPED(cbx_run) *chosen = NULL;
-
-    if (!strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
-    if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
-    int status = opt_check(run, cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err));
-    return status ? status : say(run, "set", a->name, cbx_run_id(chosen));
-}
-
 static int run_baseline(const opt_run *run)
 {
     const baseline_args *a = run->args;
     SCOPED(cbx_store) *store = NULL;
+    SCOPED(cbx_run) *chosen = NULL;
 
     if (select_open(run, &a->select, false, &store)) return EXIT_ERROR;
     if (a->list) return list_baselines(run, store);
-    if (!a->remove) return set_baseline(run, store);
-    int status = opt_check(run, cbx_store_baseline_remove(store, a->name, run->err));
-    return status ? status : say(run, "remove", a->name, NULL);
+    if (!a->remove && !strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
+    if (!a->remove && select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
+    const char *id = chosen ? cbx_run_id(chosen) : NULL;
+    int status = opt_check(run, a->remove ? cbx_store_baseline_remove(store, a->name, run->err)
+                                          : cbx_store_baseline_set(store, a->name, id, run->err));
+    return status ? status : say(run, a->remove ? "remove" : "set", a->name, id);
 }
 
 const opt_command baseline_command = {

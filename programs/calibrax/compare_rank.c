@@ -85,20 +85,6 @@ static int each_row(ranking *k, int (*fn)(ranking *k, ranked *r))
 
 /* --- working out --- */
 
-static int choose_rows(ranking *k)
-{
-    size_t n = cbx_rank_table_nrows(k->t);
-
-    k->ncompetitors = cbx_rank_table_ncompetitors(k->t);
-    k->rows = cbx_arena_calloc(k->run->arena, n, sizeof *k->rows);
-    k->seen = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *k->seen);
-    for (size_t i = 0; i < n; i++)
-        if (cbx_rank_table_row(k->t, i).direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = i;
-    if (k->nrows) return EXIT_PASS;
-    return opt_fail(k->run, "no metric has a direction: define it in the run's metric_defs, or in the store's "
-                            "config.json, as \"lower\" or \"higher\"");
-}
-
 /* A share for each competitor and rank: those of ten thousand competitors are neither readable nor
  * fit in memory. */
 static bool too_many(size_t competitors) { return competitors > MAX_SHARES / competitors; }
@@ -336,14 +322,12 @@ static int take_run(void *user, const cbx_run *r)
 int compare_rank(const opt_run *run)
 {
     const compare_args *a = run->args;
-    ranking k = { .run = run, .kind = (cbx_score_kind)a->score };
+    ranking k = { .run = run, .kind = (cbx_score_kind)a->score, .opts = CBX_RANK_TABLE_OPTS_INIT };
     inputs_visit v = { .take = take_run, .user = &k, .allow_machines = a->allow_machines };
-    const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     size_t drawable = 1; /* competitors */
 
     if (a->draws > MAX_DRAWS) return opt_fail(run, "'--draws' must be at most %d, got %zu", MAX_DRAWS, a->draws);
     while (!too_many(drawable + 1)) drawable++;
-    k.opts = defaults;
     k.opts.group_tag = a->by ? a->by : "framework";
     k.opts.metrics = a->metrics.items;
     k.opts.nmetrics = a->metrics.count;
@@ -351,7 +335,17 @@ int compare_rank(const opt_run *run)
     if (opt_check(run, cbx_rank_table_create(run->ctx, &k.opts, &k.t, run->err))) return EXIT_ERROR;
     int status = inputs_each(run, &a->select, &a->inputs, &v);
     if (!status) status = opt_check(run, cbx_rank_table_close(k.t, run->err));
-    if (!status) status = choose_rows(&k);
+    if (!status) {
+        const size_t n = cbx_rank_table_nrows(k.t);
+        k.ncompetitors = cbx_rank_table_ncompetitors(k.t);
+        k.rows = cbx_arena_calloc(run->arena, n, sizeof *k.rows);
+        k.seen = cbx_arena_calloc(run->arena, k.ncompetitors, sizeof *k.seen);
+        for (size_t i = 0; i < n; i++)
+            if (cbx_rank_table_row(k.t, i).direction != CBX_DIRECTION_INFO) k.rows[k.nrows++] = i;
+        if (!k.nrows)
+            status = opt_fail(run, "no metric has a direction: define it in the run's metric_defs, or in the store's "
+                                   "config.json, as \"lower\" or \"higher\"");
+    }
     if (!status) {
         k.draws = a->draws && !too_many(k.ncompetitors);
         if (a->draws && cbx_rank_table_dropped_samples(k.t))

@@ -48,20 +48,6 @@ typedef struct __attribute__((packed)) path_attr {
     int32_t parent_fd;
 } path_attr;
 
-/* All rights to files that a version knows. */
-static uint64_t rights_of(int version)
-{
-    static const int counts[] = { 0, 13, 14, 15, 15, 16 };
-    int known = (int)(sizeof counts / sizeof counts[0]) - 1;
-    return (UINT64_C(1) << counts[version < known ? version : known]) - 1;
-}
-
-/* Bytes of ruleset_attr that this version of the kernel accepts. */
-static size_t size_of(int version)
-{
-    return version < 4 ? sizeof(uint64_t) : version < 6 ? 2 * sizeof(uint64_t) : sizeof(ruleset_attr);
-}
-
 static uint64_t allowed_by(sandbox_right right, bool folder)
 {
     static const uint64_t rights[] = {
@@ -89,12 +75,17 @@ static bool add_grant(int ruleset, const sandbox_grant *g, uint64_t handled)
 
 void sandbox_files_enter(const sandbox_grant *grants, size_t n, sandbox_facts *facts)
 {
-    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION), ruleset;
+    static const int counts[] = { 0, 13, 14, 15, 15, 16 }; /* rights to files that a version knows */
+    const int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+    const int known = (int)(sizeof counts / sizeof counts[0]) - 1;
+    /* members of ruleset_attr that this version accepts */
+    const size_t size = (version < 4 ? 1 : version < 6 ? 2 : 3) * sizeof(uint64_t);
     bool ok = true;
 
     if (version < 1) return;
-    ruleset_attr attr = (ruleset_attr){ rights_of(version), NET_TCP, SCOPE_ABSTRACT | SCOPE_SIGNAL };
-    ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size_of(version), 0);
+    const uint64_t rights = (UINT64_C(1) << counts[version < known ? version : known]) - 1;
+    const ruleset_attr attr = { rights, NET_TCP, SCOPE_ABSTRACT | SCOPE_SIGNAL };
+    const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
     if (ruleset < 0) return;
     for (size_t i = 0; i < n && ok; i++) ok = add_grant(ruleset, &grants[i], attr.fs);
     if (ok && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0) {
