@@ -74,11 +74,9 @@ static const opt_spec check_options[] = {
     "values-only allow-dropped allow-other-machine undecided-passes waivers format"
 static const opt_rule check_rules[] = {
     INPUTS_RULES,
-    { "target", OPT_EXCLUDES, OF_BASELINES },
-    { "series", OPT_EXCLUDES, OF_BASELINES },
+    { "target,series", OPT_EXCLUDES, OF_BASELINES },
     { "series", OPT_NEEDS, "tolerance" },
-    { "all", OPT_NEEDS, "target" },
-    { "input", OPT_NEEDS, "target" },
+    { "all,input", OPT_NEEDS, "target" },
     { "json", OPT_EXCLUDES, "format" },
     { "run", OPT_EXCLUDES, "branch machine" },
 };

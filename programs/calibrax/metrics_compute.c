@@ -41,9 +41,7 @@ static const opt_spec compute_options[] = {
     OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 static const opt_rule compute_rules[] = {
-    { "level", OPT_NEEDS, "ci" },
-    { "resamples", OPT_NEEDS, "ci" },
-    { "seed", OPT_NEEDS, "ci" },
+    { "level,resamples,seed", OPT_NEEDS, "ci" },
     { "suite", OPT_EXCLUDES, "set" },
 };
 

@@ -92,8 +92,7 @@ static const opt_rule run_rules[] = {
     { "python", OPT_NEEDS, "module @" },
     { "metrics", OPT_NEEDS, "@" },
     { "no-keep", OPT_EXCLUDES, "data until-decided" },
-    { "baseline", OPT_NEEDS, "until-decided" },
-    { "threshold", OPT_NEEDS, "until-decided" },
+    { "baseline,threshold", OPT_NEEDS, "until-decided" },
 };
 
 static const run_args run_defaults = {

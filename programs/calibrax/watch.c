@@ -127,10 +127,7 @@ static const opt_spec watch_options[] = {
 static const opt_rule watch_rules[] = {
     { "", OPT_NEEDS, "metric rule health" },
     { "health", OPT_EXCLUDES, "metric rule info warning error critical lower once summary pid data statistic" },
-    { "info", OPT_NEEDS, "metric" },
-    { "warning", OPT_NEEDS, "metric" },
-    { "error", OPT_NEEDS, "metric" },
-    { "critical", OPT_NEEDS, "metric" },
+    { "info,warning,error,critical", OPT_NEEDS, "metric" },
     { "once", OPT_EXCLUDES, "for quiet repeat" },
     { "allow-dropped", OPT_NEEDS, "once" },
     { "gpu", OPT_NEEDS, "pid" },

@@ -304,15 +304,20 @@ static int check_rules(const opt_run *run)
     }
     for (size_t i = 0; i < c->nrules; i++) {
         const opt_rule *r = &c->rules[i];
-        if (*r->option && !opt_given(run, r->option)) continue;
-        bool holds = one_holds(run, r->others, &other);
-        if (r->relation == OPT_EXCLUDES && holds)
-            return *other == '@' ? opt_fail(run, "'--%s' and %s exclude each other", r->option, c->word)
-                                 : opt_fail(run, "'--%s' and '--%s' exclude each other", r->option, other);
-        if (r->relation == OPT_NEEDS && !holds)
-            return *r->option
-                       ? opt_fail(run, "'--%s' needs %s", r->option, others_text(run, r->others))
-                       : opt_fail(run, "'%s %s' needs %s", run->program->name, c->name, others_text(run, r->others));
+        const bool holds = one_holds(run, r->others, &other);
+        opt_list options = { NULL, 0, NULL };
+        if (!*r->option && r->relation == OPT_NEEDS && !holds)
+            return opt_fail(run, "'%s %s' needs %s", run->program->name, c->name, others_text(run, r->others));
+        opt_split(run->arena, r->option, &options);
+        for (size_t k = 0; k < options.count; k++) {
+            const char *option = options.items[k];
+            if (!opt_given(run, option)) continue;
+            if (r->relation == OPT_EXCLUDES && holds)
+                return *other == '@' ? opt_fail(run, "'--%s' and %s exclude each other", option, c->word)
+                                     : opt_fail(run, "'--%s' and '--%s' exclude each other", option, other);
+            if (r->relation == OPT_NEEDS && !holds)
+                return opt_fail(run, "'--%s' needs %s", option, others_text(run, r->others));
+        }
     }
     return EXIT_PASS;
 }

@@ -82,7 +82,7 @@ typedef struct opt_spec {
 
 /* What must hold between options; checked before the command runs. */
 typedef struct opt_rule {
-    const char *option; /* where it is given; "": always */
+    const char *option; /* where it is given; "": always; "a,b": where a is, and where b is */
     enum { OPT_NEEDS, OPT_EXCLUDES } relation;
     const char *
         others; /* of OPT_NEEDS one is enough; separated by blanks; "NAME=VALUE": with this value, "@": arguments that are no options */
