@@ -166,14 +166,8 @@ CBX__COMPLEXES(ARITH_COMPLEX, )
 
 /* The remainder of C is exact, so every way to it gives the same bits. */
 #define MODULO(D, d, T, f)                                                                                             \
-    static inline __attribute__((always_inline)) T rem_fast_##d(T x, T y)                                              \
-    {                                                                                                                  \
-        return cbx__rem_of_##d(x, y, fmod_##d(x, y));                                                                  \
-    }                                                                                                                  \
-    static inline __attribute__((always_inline)) T floor_div_fast_##d(T x, T y)                                        \
-    {                                                                                                                  \
-        return cbx__floor_div_of_##d(x, y, fmod_##d(x, y));                                                            \
-    }                                                                                                                  \
+    INLINE T rem_fast_##d(T x, T y) { return cbx__rem_of_##d(x, y, fmod_##d(x, y)); }                                  \
+    INLINE T floor_div_fast_##d(T x, T y) { return cbx__floor_div_of_##d(x, y, fmod_##d(x, y)); }                      \
     CBX__VECTOR2(rem_##D, T, d, rem_fast_##d, fmod_in_##d, cbx__rem_##d)                                               \
     CBX__VECTOR2(floor_div_##D, T, d, floor_div_fast_##d, fmod_in_##d, cbx__floor_div_##d)
 MODULO(F32, f32, float, f)
@@ -232,7 +226,7 @@ CBX__COMPLEXES(EQUAL, )
 CLAMP_INT(BOOL, bool, )
 CBX__INTS(CLAMP_INT, )
 #define CLAMP_FLOAT(D, T, a)                                                                                           \
-    static inline __attribute__((always_inline)) T clamp_of_##D(T x, T low, T high)                                    \
+    INLINE T clamp_of_##D(T x, T low, T high)                                                                          \
     {                                                                                                                  \
         const T r = x < low ? low : x, s = r > high ? high : r, t = low != low ? low : s;                              \
         return high != high ? high : t;                                                                                \

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/inline.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 
-#define TILE_ROWS     8
-#define ALWAYS_INLINE static inline
+#define TILE_ROWS 8
 #include "calibrax/array/kernels/convolve_rows.h"
 
 size_t cbx__conv_rows(const cbx__conv *v)

@@ -16,7 +16,7 @@ typedef struct NAME(passing) {
 } NAME(passing);
 
 /* C[MR][nv vectors] = the sum over the pieces; without first added to what C holds. */
-ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict c, size_t ldc, bool first)
+INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict c, size_t ldc, bool first)
 {
     const size_t across = o->across, ldb = o->ldb;
     vec acc[MR][NV];

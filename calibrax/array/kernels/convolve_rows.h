@@ -3,7 +3,7 @@
  * lies outside of x is a pointer to channels full of the identity, so the tile has no branches.  Of
  * rows whose windows lie inside along the last axis, taps along it are one run of channels where
  * they are neighbours. Included once an instruction set, before convolve_tile.h, and for algebras
- * given by functions; expects TILE_ROWS and ALWAYS_INLINE. */
+ * given by functions; expects TILE_ROWS. */
 
 /* What all tiles share.  Lengths in memory are in bytes. */
 typedef struct walk {
@@ -137,8 +137,8 @@ typedef uintptr_t addresses __attribute__((vector_size(8 * sizeof(uintptr_t)), m
 
 /* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding;
  * steps: of eight pointers.  (void: reading them as pointers to any type is right.) */
-ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, uintptr_t to,
-                             const addresses *steps, const void *pad)
+INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, uintptr_t to, const addresses *steps,
+                      const void *pad)
 {
     const addresses count = { 0, 1, 2, 3, 4, 5, 6, 7 };
 

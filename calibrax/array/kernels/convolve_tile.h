@@ -13,8 +13,7 @@ typedef struct NAME(taps) {
     size_t high, lanes; /* end_tile */
 } NAME(taps);
 
-ALWAYS_INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T start, T *restrict c, ptrdiff_t ldc,
-                                    bool first)
+INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T start, T *restrict c, ptrdiff_t ldc, bool first)
 {
     const void *const *line = o->lines;
     const T *restrict b = o->b;

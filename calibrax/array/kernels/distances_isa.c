@@ -11,24 +11,23 @@
 #define LANES 8 /* interleaved sums of a leaf */
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
-#define ALWAYS static inline __attribute__((always_inline))
 typedef double eight __attribute__((vector_size(8 * N), aligned(8), may_alias));
 
-ALWAYS eight square(double x, const double *y)
+INLINE eight square(double x, const double *y)
 {
     const eight e = x - *(const eight *)y;
     return e * e;
 }
 
 /* Fewer than LANES coordinates more: in order. */
-ALWAYS eight add_in_order(eight sum, const double *x, const double *y, size_t d)
+INLINE eight add_in_order(eight sum, const double *x, const double *y, size_t d)
 {
     for (size_t k = 0; k < d; k++) sum += square(x[k], y + k * N);
     return sum;
 }
 
 /* LANES to CBX__LEAF coordinates. */
-ALWAYS eight leaf(const double *x, const double *y, size_t d)
+INLINE eight leaf(const double *x, const double *y, size_t d)
 {
     eight s[LANES];
     size_t k = LANES;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "calibrax/array/kernels/inline.h"
 #include "calibrax/array/kernels/vmath.h"
 
 #if defined(__AVX2__)
@@ -17,15 +18,14 @@
 extern const double cbx__exp_range_f64[2];
 extern const float cbx__exp_range_f32[2];
 
-static inline __attribute__((always_inline)) double exp_clamp_f64(double x)
+INLINE double exp_clamp_f64(double x)
 {
     const double lowest = cbx__exp_range_f64[0], highest = cbx__exp_range_f64[1], a = lowest > x ? lowest : x;
     return highest < a ? highest : a;
 }
 
 /* a to h: selections, of which the compiler's vectors make 7, or 1 permutation (jit/llvm_lookup.c). */
-static inline __attribute__((always_inline)) double of_eight_f64(uint64_t u, double a, double b, double c, double d,
-                                                                 double e, double f, double g, double h)
+INLINE double of_eight_f64(uint64_t u, double a, double b, double c, double d, double e, double f, double g, double h)
 {
     const bool one = u & 1, two = u & 2;
     const double low = two ? (one ? d : c) : (one ? b : a), high = two ? (one ? h : g) : (one ? f : e);
@@ -57,7 +57,7 @@ typedef double exp_vector __attribute__((vector_size(32)));
 typedef uint64_t exp_bits __attribute__((vector_size(32)));
 
 /* Each half of the table by pairs of 32 bits, then one half. */
-static inline __attribute__((always_inline)) exp_vector of_eight_avx2(__m256i u, __m256d low, __m256d high)
+INLINE exp_vector of_eight_avx2(__m256i u, __m256d low, __m256d high)
 {
     const __m256i twice = _mm256_slli_epi32(_mm256_shuffle_epi32(u, 0xa0), 1);
     const __m256i at = _mm256_or_si256(twice, _mm256_set1_epi64x((int64_t)1 << 32));

@@ -6,7 +6,7 @@
  * e^(r+d) with 2^(j/8) = h e^d. What rounds by much is r + d, e^(r+d) - 1, and the last step: at
  * most 0.6 units. 2^n is two factors, so that the second product rounds to subnormal numbers, 0 and
  * infinity. The numbers are from tests/array/fit_exp.py. */
-static inline __attribute__((always_inline, unused)) T NAME(T x)
+INLINE T NAME(T x)
 {
     const T zero = { 0 }, b = CLAMP(x), log2e = zero + 1.44269504088896340736;
     const T magic = zero + (0x1.8p49 + 2 * 1023), t = FMA(b, log2e, magic), k = t - magic;

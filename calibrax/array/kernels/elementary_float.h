@@ -17,7 +17,6 @@
  * most 1/2, with the rest of its division. erfc: e^(-x^2) times a quotient, both as sums. pow: log2
  * as an unevaluated sum of two numbers through 2 atanh(s). The polynomials are in elementary_poly.h;
  * tests/array/test_mpfr.c holds the errors to their bounds. */
-#define ALWAYS static inline __attribute__((always_inline, unused))
 
 #define LN2_HIGH       K(6.93147180369123816490e-01, 0.693359375f)
 #define LN2_LOW        K(1.90821492927058770002e-10, -2.12194440e-4f)
@@ -29,14 +28,14 @@
 #define QUARTER_PI_LOW K(0x1.1a62633145c07p-55, -0x1.777a5cp-26f)
 
 /* 2^n for the integer in the low bits of n */
-ALWAYS T F(power_of_two)(U n) { return FROM_BITS((n + BIAS) << MANTISSA); }
+INLINE T F(power_of_two)(U n) { return FROM_BITS((n + BIAS) << MANTISSA); }
 
 typedef struct F(reduced) {
     T r, low; /* r + low = x - n ln2 */
     U n;      /* in the low bits */
 } F(reduced);
 
-ALWAYS F(reduced) F(reduce_exp)(T x)
+INLINE F(reduced) F(reduce_exp)(T x)
 {
     const T t = FMA(x, K(1.44269504088896340736, 1.44269504f), MAGIC), k = t - MAGIC;
     const T high = FMA(-k, LN2_HIGH, x), c = k * LN2_LOW, r = high - c;
@@ -44,13 +43,13 @@ ALWAYS F(reduced) F(reduce_exp)(T x)
 }
 
 /* exp is right everywhere: arguments beyond those of 0 and infinity are as good as these. */
-ALWAYS bool F(exp_in)(T x) { return (void)x, true; }
+INLINE bool F(exp_in)(T x) { return (void)x, true; }
 #if MANTISSA == 23 /* of float64 it is in elementary_exp.h */
 /* x - n (ln2 as a number) is exact, and what is left of n ln2 a factor 1 - c. e^r = 1 + r + z/2 + z
  * q; of 1 + r what its rounding leaves is kept, so that one rounding, the last, counts. 2^n is two
  * factors, so that the second product rounds to subnormal numbers, 0 and infinity. At most 0.6
  * units. */
-ALWAYS T F(exp)(T x)
+INLINE T F(exp)(T x)
 {
     const T lowest = cbx__exp_range_f32[0], highest = cbx__exp_range_f32[1], a = lowest > x ? lowest : x,
             b = highest < a ? highest : a;
@@ -64,20 +63,20 @@ ALWAYS T F(exp)(T x)
 }
 #endif
 
-ALWAYS bool F(exp2_in)(T x) { return FABS(x) <= K(1021.0, 125.0f); }
-ALWAYS T F(exp2)(T x)
+INLINE bool F(exp2_in)(T x) { return FABS(x) <= K(1021.0, 125.0f); }
+INLINE T F(exp2)(T x)
 {
     const T t = x + MAGIC, r = x - (t - MAGIC);
     const T q = FMA(r, K(0x1.62e42fefa39efp-1, 0x1.62e430p-1f), r * r * F(exp2_r)(r));
     return (1 + q) * F(power_of_two)(BITS(t));
 }
 
-ALWAYS bool F(expm1_in)(T x) { return FABS(x) <= K(700.0, 85.0f); }
+INLINE bool F(expm1_in)(T x) { return FABS(x) <= K(700.0, 85.0f); }
 typedef struct F(two) {
     T a, b;
 } F(two);
 /* As a sum of a number and a small one. */
-ALWAYS F(two) F(expm1_sum)(T x)
+INLINE F(two) F(expm1_sum)(T x)
 {
     const F(reduced) e = F(reduce_exp)(x);
     const T r = e.r, z = r * r, s = F(power_of_two)(e.n), u = s - 1;
@@ -85,14 +84,14 @@ ALWAYS F(two) F(expm1_sum)(T x)
     const T high = FMA(s, r, u), u_low = (s - u) - 1;
     return (F(two)){ high, FMA(s, t, FMA(s, r, u - high) + u_low) };
 }
-ALWAYS T F(expm1)(T x)
+INLINE T F(expm1)(T x)
 {
     const F(two) y = F(expm1_sum)(x);
     return x == 0 ? x : y.a + y.b;
 }
 
 /* 2 sinh and 2 cosh of a >= 0, as far as they are not 2^1023: 2^n e^r -+ 2^-n e^-r */
-ALWAYS F(two) F(sinh_cosh)(T a)
+INLINE F(two) F(sinh_cosh)(T a)
 {
     const F(reduced) e = F(reduce_exp)(a);
     const T r = e.r, z = r * r, up = F(power_of_two)(e.n - 1), down = FROM_BITS((BIAS - 1 - e.n) << MANTISSA);
@@ -102,12 +101,12 @@ ALWAYS F(two) F(sinh_cosh)(T a)
     return (F(two)){ sh + (FMA(sum, r, dif - sh) + FMA(sum, odd, FMA(dif, even, dif_low))),
                      ch + (FMA(dif, r, sum - ch) + FMA(sum, even, FMA(dif, odd, sum_low))) };
 }
-ALWAYS bool F(sinh_in)(T x) { return FABS(x) <= K(700.0, 85.0f); }
-ALWAYS T F(sinh)(T x) { return COPYSIGN(F(sinh_cosh)(FABS(x)).a, x); }
-ALWAYS bool F(cosh_in)(T x) { return F(sinh_in)(x); }
-ALWAYS T F(cosh)(T x) { return F(sinh_cosh)(FABS(x)).b; }
-ALWAYS bool F(tanh_in)(T x) { return x == x; }
-ALWAYS T F(tanh)(T x)
+INLINE bool F(sinh_in)(T x) { return FABS(x) <= K(700.0, 85.0f); }
+INLINE T F(sinh)(T x) { return COPYSIGN(F(sinh_cosh)(FABS(x)).a, x); }
+INLINE bool F(cosh_in)(T x) { return F(sinh_in)(x); }
+INLINE T F(cosh)(T x) { return F(sinh_cosh)(FABS(x)).b; }
+INLINE bool F(tanh_in)(T x) { return x == x; }
+INLINE T F(tanh)(T x)
 {
     /* q / (q+2) with q = expm1(2a), and what its roundings leave */
     const T a = FABS(x), maximum = K(22.0, 10.0f);
@@ -124,27 +123,27 @@ typedef struct F(split) {
     U u;    /* k + BIAS above the mantissa */
 } F(split);
 
-ALWAYS F(split) F(split_log)(T x)
+INLINE F(split) F(split_log)(T x)
 {
     const U u = BITS(x) + (ONE_BITS - SQRT_HALF);
     return (F(split)){ EXPONENT(u), FROM_BITS((u & LOW_BITS) + SQRT_HALF) - 1, u };
 }
-ALWAYS bool F(log_in)(T x) { return (x >= SMALLEST) & (x <= LARGEST); }
+INLINE bool F(log_in)(T x) { return (x >= SMALLEST) & (x <= LARGEST); }
 /* k ln2 + log(1+f) + low */
-ALWAYS T F(log_of)(T k, T f, T low)
+INLINE T F(log_of)(T k, T f, T low)
 {
     const T s = f / (2 + f), h = K(0.5, 0.5f) * f * f;
     const T rest = FMA(s, FMA(s * s, F(log_s)(s * s), h), FMA(k, LN2_LOW, low));
     return FMA(k, LN2_HIGH, f - (h - rest));
 }
-ALWAYS T F(log)(T x)
+INLINE T F(log)(T x)
 {
     const F(split) p = F(split_log)(x);
     return F(log_of)(p.k, p.f, 0);
 }
 
 /* log(1+f) times a constant given as a sum, as a sum */
-ALWAYS F(two) F(scaled_log)(T f, T scale, T scale_low)
+INLINE F(two) F(scaled_log)(T f, T scale, T scale_low)
 {
     const T s = f / (2 + f), h = K(0.5, 0.5f) * f * f, high = f - h;
     const T low = FMA(s, FMA(s * s, F(log_s)(s * s), h), ((f - high) - h) - FMA(K(0.5, 0.5f) * f, f, -h));
@@ -152,13 +151,13 @@ ALWAYS F(two) F(scaled_log)(T f, T scale, T scale_low)
     return (F(two)){ p, FMA(low, scale, FMA(high, scale_low, FMA(high, scale, -p))) };
 }
 /* log(1+f) times a constant, for float: the product is rounded once, with the sum */
-ALWAYS T F(scaled_once)(T f, T scale)
+INLINE T F(scaled_once)(T f, T scale)
 {
     const T s = f / (2 + f), h = K(0.5, 0.5f) * f * f;
     return FMA(f, scale, FMA(s, FMA(s * s, F(log_s)(s * s), h), -h) * scale);
 }
-ALWAYS bool F(log2_in)(T x) { return F(log_in)(x); }
-ALWAYS T F(log2)(T x)
+INLINE bool F(log2_in)(T x) { return F(log_in)(x); }
+INLINE T F(log2)(T x)
 {
     const F(split) p = F(split_log)(x);
     const T scale = K(0x1.71547652b82fep+0, 0x1.715476p+0f), scale_low = K(0x1.777d0ffda0d24p-56, 0x1.4ae0c0p-26f);
@@ -167,8 +166,8 @@ ALWAYS T F(log2)(T x)
     const T z = p.k + y.a;
     return z + (((p.k - z) + y.a) + y.b);
 }
-ALWAYS bool F(log10_in)(T x) { return F(log_in)(x); }
-ALWAYS T F(log10)(T x)
+INLINE bool F(log10_in)(T x) { return F(log_in)(x); }
+INLINE T F(log10)(T x)
 {
     const F(split) p = F(split_log)(x);
     const T scale = K(0x1.bcb7b1526e50ep-2, 0x1.bcb7b2p-2f), scale_low = K(0x1.95355baaafad3p-57, -0x1.5b235ep-27f);
@@ -180,8 +179,8 @@ ALWAYS T F(log10)(T x)
     return z + (((high - z) + y.a) + FMA(p.k, two_low, y.b));
 }
 
-ALWAYS bool F(log1p_in)(T x) { return (x > -1) & (x <= K(1e300, 1e37f)); }
-ALWAYS T F(log1p)(T x)
+INLINE bool F(log1p_in)(T x) { return (x > -1) & (x <= K(1e300, 1e37f)); }
+INLINE T F(log1p)(T x)
 {
     const T v = 1 + x, b = v - 1, c = (1 - (v - b)) + (x - b); /* 1 + x = v + c */
     const F(split) p = F(split_log)(v);
@@ -189,20 +188,20 @@ ALWAYS T F(log1p)(T x)
     const T y = F(log_of)(p.k, f, (p.f - f) + low);
     return x == 0 ? x : y;
 }
-ALWAYS bool F(asinh_in)(T x) { return FABS(x) <= K(1e150, 1e18f); }
-ALWAYS T F(asinh)(T x)
+INLINE bool F(asinh_in)(T x) { return FABS(x) <= K(1e150, 1e18f); }
+INLINE T F(asinh)(T x)
 {
     const T a = FABS(x), z = a * a;
     return COPYSIGN(F(log1p)(a + z / (1 + SQRT(1 + z))), x);
 }
-ALWAYS bool F(acosh_in)(T x) { return (x >= 1) & (x <= K(1e150, 1e18f)); }
-ALWAYS T F(acosh)(T x)
+INLINE bool F(acosh_in)(T x) { return (x >= 1) & (x <= K(1e150, 1e18f)); }
+INLINE T F(acosh)(T x)
 {
     const T t = x - 1;
     return F(log1p)(t + SQRT(FMA(t, t, 2 * t)));
 }
-ALWAYS bool F(atanh_in)(T x) { return FABS(x) <= 1 - K(0x1p-50, 0x1p-21f); }
-ALWAYS T F(atanh)(T x)
+INLINE bool F(atanh_in)(T x) { return FABS(x) <= 1 - K(0x1p-50, 0x1p-21f); }
+INLINE T F(atanh)(T x)
 {
     /* (1+a)/(1-a) = 2^k (1+s)/(1-s); k from the exponents, to the nearest but for less than 0.09 */
     const T a = FABS(x);
@@ -220,7 +219,7 @@ typedef struct F(circle) {
     U quadrant;           /* in the low bits */
 } F(circle);
 
-ALWAYS F(circle) F(sin_cos)(T x)
+INLINE F(circle) F(sin_cos)(T x)
 {
     const T t = FMA(x, K(0x1.45f306dc9c883p-1, 0x1.45f306p-1f), MAGIC), k = t - MAGIC;
     const T p2 = K(0x1.1a62633145c07p-54, -0x1.777a5cp-25f), p3 = K(-0x1.f1976b7ed8fbcp-110, -0x1.ee59dap-50f);
@@ -229,23 +228,23 @@ ALWAYS F(circle) F(sin_cos)(T x)
     return (F(circle)){ r, FMA(r * z, F(sin_r)(z), low * w), w, ((1 - w) - h) + FMA(z * z, F(cos_r)(z), -(r * low)),
                         BITS(t) };
 }
-ALWAYS bool F(sin_in)(T x) { return FABS(x) <= K(0x1p20, 0x1p13f); }
-ALWAYS bool F(cos_in)(T x) { return F(sin_in)(x); }
-ALWAYS bool F(tan_in)(T x) { return F(sin_in)(x); }
-ALWAYS T F(sin)(T x)
+INLINE bool F(sin_in)(T x) { return FABS(x) <= K(0x1p20, 0x1p13f); }
+INLINE bool F(cos_in)(T x) { return F(sin_in)(x); }
+INLINE bool F(tan_in)(T x) { return F(sin_in)(x); }
+INLINE T F(sin)(T x)
 {
     const F(circle) y = F(sin_cos)(x);
     const T v = y.quadrant & 1 ? y.c + y.c_low : y.s + y.s_low;
     const T signed_v = FROM_BITS(BITS(v) ^ ((y.quadrant & 2) << (8 * sizeof(T) - 2)));
     return x == 0 ? x : signed_v;
 }
-ALWAYS T F(cos)(T x)
+INLINE T F(cos)(T x)
 {
     const F(circle) y = F(sin_cos)(x);
     const T v = y.quadrant & 1 ? y.s + y.s_low : y.c + y.c_low;
     return FROM_BITS(BITS(v) ^ (((y.quadrant + 1) & 2) << (8 * sizeof(T) - 2)));
 }
-ALWAYS T F(tan)(T x)
+INLINE T F(tan)(T x)
 {
     const F(circle) y = F(sin_cos)(x);
     const bool odd = y.quadrant & 1;
@@ -259,23 +258,23 @@ ALWAYS T F(tan)(T x)
 /* ---- their inverses ---- */
 
 /* asin(|x|) for |x| <= 1/2, else asin(sqrt((1-|x|)/2)), as a sum */
-ALWAYS F(two) F(asin_part)(T a)
+INLINE F(two) F(asin_part)(T a)
 {
     const bool big = a > K(0.5, 0.5f);
     const T z = big ? FMA(K(-0.5, -0.5f), a, K(0.5, 0.5f)) : a * a, root = SQRT(z), w = big ? root : a;
     const T bottom = w > SMALLEST ? 2 * w : 1, w_low = big ? FMA(-w, w, z) / bottom : 0;
     return (F(two)){ w, FMA(w * z, F(asin_w)(z), w_low) };
 }
-ALWAYS bool F(asin_in)(T x) { return FABS(x) <= 1; }
-ALWAYS bool F(acos_in)(T x) { return FABS(x) <= 1; }
-ALWAYS T F(asin)(T x)
+INLINE bool F(asin_in)(T x) { return FABS(x) <= 1; }
+INLINE bool F(acos_in)(T x) { return FABS(x) <= 1; }
+INLINE T F(asin)(T x)
 {
     const T a = FABS(x), half_pi = 2 * QUARTER_PI;
     const F(two) p = F(asin_part)(a);
     const T high = half_pi - 2 * p.a, low = ((half_pi - high) - 2 * p.a) + 2 * QUARTER_PI_LOW;
     return COPYSIGN(a > K(0.5, 0.5f) ? high + FMA(-2, p.b, low) : p.a + p.b, x);
 }
-ALWAYS T F(acos)(T x)
+INLINE T F(acos)(T x)
 {
     const T a = FABS(x);
     const F(two) s = F(asin_part)(a);
@@ -286,14 +285,14 @@ ALWAYS T F(acos)(T x)
 }
 
 /* atan(top / (bottom + bottom_low)), a quotient of at most 1/2 in size, as a sum */
-ALWAYS F(two) F(small_atan)(T top, T bottom, T bottom_low)
+INLINE F(two) F(small_atan)(T top, T bottom, T bottom_low)
 {
     const T inverse = 1 / bottom, t = top * inverse, z = t * t;
     const T t_low = inverse * FMA(-t, bottom_low, FMA(-t, bottom, top));
     return (F(two)){ t, FMA(t * z, F(atan_t)(z), t_low) };
 }
-ALWAYS bool F(atan_in)(T x) { return FABS(x) <= K(1e300, 1e37f); }
-ALWAYS T F(atan)(T x)
+INLINE bool F(atan_in)(T x) { return FABS(x) <= K(1e300, 1e37f); }
+INLINE T F(atan)(T x)
 {
     const T a = FABS(x);
     const bool high = a > 2, middle = a > K(0.5, 0.5f);
@@ -303,13 +302,13 @@ ALWAYS T F(atan)(T x)
     const F(two) y = F(small_atan)(top, bottom, low);
     return COPYSIGN(FMA(k, QUARTER_PI, y.a + FMA(k, QUARTER_PI_LOW, y.b)), x);
 }
-ALWAYS bool F(atan2_in)(T y, T x)
+INLINE bool F(atan2_in)(T y, T x)
 {
     const T a = FABS(y), b = FABS(x), maximum = K(1e150, 1e18f), minimum = K(1e-150, 1e-18f);
     const T larger = a > b ? a : b, smaller = a > b ? b : a;
     return (a == a) & (b == b) & (larger <= maximum) & (larger >= minimum) & ((smaller >= minimum) | (smaller == 0));
 }
-ALWAYS T F(atan2)(T y, T x)
+INLINE T F(atan2)(T y, T x)
 {
     const T a = FABS(y), b = FABS(x);
     const bool over = a > b;
@@ -328,8 +327,8 @@ ALWAYS T F(atan2)(T y, T x)
 
 /* ---- roots and powers ---- */
 
-ALWAYS bool F(cbrt_in)(T x) { return (x != 0) & (FABS(x) <= LARGEST); }
-ALWAYS T F(cbrt)(T x)
+INLINE bool F(cbrt_in)(T x) { return (x != 0) & (FABS(x) <= LARGEST); }
+INLINE T F(cbrt)(T x)
 {
     const bool small = FABS(x) < SMALLEST;
     const U u = BITS(FABS(small ? x * K(0x1p54, 0x1p24f) : x));
@@ -352,8 +351,8 @@ ALWAYS T F(cbrt)(T x)
  * G - c is a small part of it: s = 2a/(a+4) times a polynomial in s - 1.  Each factor is a sum with
  * what its roundings leave, so that the last rounding counts.  2^n comes last: what is added before
  * and subtracted after makes that rounding the one of a subnormal result, or of 2 - erfc(-x). */
-ALWAYS bool F(erfc_in)(T x) { return (void)x, true; }
-ALWAYS T F(erfc)(T x)
+INLINE bool F(erfc_in)(T x) { return (void)x, true; }
+INLINE T F(erfc)(T x)
 {
     const T lowest = K(-6.0, -4.0f), highest = K(28.0, 10.5f), b = lowest > x ? lowest : x; /* 2 and 0 beyond */
     const T a = FABS(highest < b ? highest : b), square = a * a;
@@ -377,24 +376,24 @@ ALWAYS T F(erfc)(T x)
     return (rounded - back) * scale * (negative ? -unit : unit);
 }
 
-ALWAYS bool F(hypot_in)(T x, T y)
+INLINE bool F(hypot_in)(T x, T y)
 {
     const T a = FABS(x), b = FABS(y), larger = a > b ? a : b;
     return (a == a) & (b == b) & (larger >= K(1e-140, 1e-15f)) & (larger <= K(1e150, 1e18f));
 }
-ALWAYS T F(hypot)(T x, T y)
+INLINE T F(hypot)(T x, T y)
 {
     const T a = FABS(x), b = FABS(y), larger = a > b ? a : b, smaller = a > b ? b : a;
     return SQRT(FMA(larger, larger, smaller * smaller));
 }
 
-ALWAYS bool F(pow_in)(T x, T y)
+INLINE bool F(pow_in)(T x, T y)
 {
     const T a = FABS(x), e = EXPONENT(BITS(a));
     return (a >= SMALLEST) & (a <= LARGEST) & ((FABS(e) + 1) * FABS(y) <= K(1000.0, 124.0f)) &
            ((x > 0) | (RINT(y) == y));
 }
-ALWAYS T F(pow)(T x, T y)
+INLINE T F(pow)(T x, T y)
 {
     const F(split) p = F(split_log)(FABS(x));
     const T f = p.f, d = 2 + f, d_low = f - (d - 2), inverse = 1 / d, s = f * inverse;
@@ -419,22 +418,21 @@ ALWAYS T F(pow)(T x, T y)
     return x < 0 && RINT(half) != half ? -y2 : y2;
 }
 
-ALWAYS bool F(logaddexp_in)(T x, T y) { return x - y == x - y; /* not of NaN or two infinities */ }
-ALWAYS T F(logaddexp)(T x, T y) { return (x > y ? x : y) + F(log1p)(F(exp)(-FABS(x - y))); }
+INLINE bool F(logaddexp_in)(T x, T y) { return x - y == x - y; /* not of NaN or two infinities */ }
+INLINE T F(logaddexp)(T x, T y) { return (x > y ? x : y) + F(log1p)(F(exp)(-FABS(x - y))); }
 
 /* fmod: the quotient cut off, and one step back where its rounding went one too far; exact */
-ALWAYS bool F(fmod_in)(T x, T y)
+INLINE bool F(fmod_in)(T x, T y)
 {
     return (FABS(y) >= SMALLEST) & (FABS(x) <= FABS(y) * K(0x1p51, 0x1p22f)) & (FABS(y) <= K(1e300, 1e37f));
 }
-ALWAYS T F(fmod)(T x, T y)
+INLINE T F(fmod)(T x, T y)
 {
     const T q = TRUNC(x / y), m = FMA(-q, y, x), a = FABS(y);
     const T back = x < 0 ? (m > 0 ? m - a : m) : (m < 0 ? m + a : m);
     return COPYSIGN(back, x);
 }
 
-#undef ALWAYS
 #undef LN2_HIGH
 #undef LN2_LOW
 #undef MAGIC

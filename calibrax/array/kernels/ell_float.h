@@ -15,7 +15,7 @@ typedef struct NAME(row) {
     const T *values, *b;
 } NAME(row);
 
-ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
+INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
 
 /* For machines without an instruction. */
 static inline __attribute__((unused)) bool NAME(lanes_nan)(vec x)
@@ -34,7 +34,7 @@ typedef WATCH_TYPE(vec) NAME(watch);
 #define SPREAD(x)     ((x) - (vec){ 0 })
 
 /* One product, not another one in an fma of its own. */
-ALWAYS_INLINE vec NAME(product)(T a, vec b)
+INLINE vec NAME(product)(T a, vec b)
 {
     vec t = a * b;
     OPAQUE(t);
@@ -42,7 +42,7 @@ ALWAYS_INLINE vec NAME(product)(T a, vec b)
 }
 
 /* s is a constant wherever these are inlined. */
-ALWAYS_INLINE bool NAME(is_watched)(step s)
+INLINE bool NAME(is_watched)(step s)
 {
 #define CBX_ELL_STEP(name, watched, term, update)                                                                      \
     if (s == STEP_##name) return watched;
@@ -50,7 +50,7 @@ ALWAYS_INLINE bool NAME(is_watched)(step s)
     return false;
 }
 
-ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
+INLINE vec NAME(term_of)(step s, T a, vec b)
 {
 #define CBX_ELL_STEP(name, watched, term, update)                                                                      \
     if (s == STEP_##name) return term;
@@ -59,7 +59,7 @@ ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
 }
 
 /* acc' of a term; of a watched step wrong if one of them is NaN. */
-ALWAYS_INLINE vec NAME(update)(step s, vec acc, vec t)
+INLINE vec NAME(update)(step s, vec acc, vec t)
 {
 #define CBX_ELL_STEP(name, watched, term, update)                                                                      \
     if (s == STEP_##name) return update;
@@ -69,7 +69,7 @@ ALWAYS_INLINE vec NAME(update)(step s, vec acc, vec t)
 }
 
 /* acc' of one edge. */
-ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, NAME(watch) * watch)
+INLINE vec NAME(step)(step s, vec acc, T a, vec b, NAME(watch) * watch)
 {
     const vec t = NAME(term_of)(s, a, b);
     if (NAME(is_watched)(s)) *watch = WATCH(*watch, t, t);
@@ -77,14 +77,14 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, NAME(watch) * watch)
 }
 
 /* Of two edges of a watched step. */
-ALWAYS_INLINE vec NAME(two_steps)(step s, vec acc, T a1, vec b1, T a2, vec b2, NAME(watch) * watch)
+INLINE vec NAME(two_steps)(step s, vec acc, T a1, vec b1, T a2, vec b2, NAME(watch) * watch)
 {
     const vec t = NAME(term_of)(s, a1, b1), u = NAME(term_of)(s, a2, b2);
     *watch = WATCH(*watch, t, u);
     return NAME(update)(s, acc, NAME(update)(s, u, t));
 }
 
-ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
+INLINE vec NAME(load)(const T *x, size_t live)
 {
     vec v = { 0 };
     if (live == (size_t)LANES) return *(const vec *)x;
@@ -94,7 +94,7 @@ ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
 
 /* Asks for nv vectors at an address, from which the compiler is to count: it has no registers for
  * each line's. */
-ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
+INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 {
     if (far) {
         OPAQUE_ADDRESS(row);
@@ -114,8 +114,7 @@ ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 
 /* nv vectors of one row, the last one `tail` elements behind the first, or, with nv == 1, its
  * `live` first lanes.  False: a NaN took part, and C is not right. */
-ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NAME(row) * r, size_t j0, T start,
-                              T *restrict c)
+INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NAME(row) * r, size_t j0, T start, T *restrict c)
 {
     const uintptr_t from = (uintptr_t)(r->b + j0), stride = r->ldb * sizeof(T);
     const int32_t *const index = r->index, *const ahead = r->ahead;

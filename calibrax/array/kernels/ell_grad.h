@@ -37,15 +37,14 @@ typedef struct NAME(way) {
     bool first;
 } NAME(way);
 
-ALWAYS_INLINE T NAME(weight)(NAME(way) g, const NAME(term) * t, size_t l, bool of_b)
+INLINE T NAME(weight)(NAME(way) g, const NAME(term) * t, size_t l, bool of_b)
 {
     const T w = NAME(slope)(g.g, t->a, t->b[l], t->c[l], of_b);
     return g.first && t->first[l] != t->place ? 0 : w;
 }
 
 /* sum[l] += h w, nothing where h is 0, whatever w is */
-ALWAYS_INLINE void NAME(add_gradient)(NAME(way) g, const NAME(term) * t, const T *h, size_t live, bool of_b,
-                                      T *restrict sum)
+INLINE void NAME(add_gradient)(NAME(way) g, const NAME(term) * t, const T *h, size_t live, bool of_b, T *restrict sum)
 {
     for (size_t l = 0; l < live; l++) {
         const T x = h[l] * NAME(weight)(g, t, l, of_b);
@@ -53,12 +52,12 @@ ALWAYS_INLINE void NAME(add_gradient)(NAME(way) g, const NAME(term) * t, const T
     }
 }
 
-ALWAYS_INLINE void NAME(add_forward)(NAME(way) g, const NAME(term) * t, T ta, const T *tb, size_t live, T *restrict sum)
+INLINE void NAME(add_forward)(NAME(way) g, const NAME(term) * t, T ta, const T *tb, size_t live, T *restrict sum)
 {
     for (size_t l = 0; l < live; l++) sum[l] += NAME(weight)(g, t, l, false) * ta + NAME(weight)(g, t, l, true) * tb[l];
 }
 
-ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, NAME(way) g, size_t i, size_t e)
+INLINE T NAME(value_slope)(const cbx__ell_grad *q, NAME(way) g, size_t i, size_t e)
 {
     T sum[NAME(BLOCK)] = { 0 };
 
@@ -76,7 +75,7 @@ ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, NAME(way) g, size_t i,
     return sum[0];
 }
 
-ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
+INLINE void NAME(values_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     T *dv = q->dv;
 
@@ -85,7 +84,7 @@ ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, NAME(way) g, size_t f
             dv[NAME(place_at)(q->place, e)] = NAME(value_slope)(q, g, i, e);
 }
 
-ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
+INLINE void NAME(dense_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     for (size_t col = from; col < to; col++)
         for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
@@ -104,7 +103,7 @@ ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, NAME(way) g, size_t fr
         }
 }
 
-ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
+INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
@@ -121,7 +120,7 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t 
 }
 
 /* The first place in a row whose term is c, or the first NaN one of a NaN. */
-ALWAYS_INLINE void NAME(first_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+INLINE void NAME(first_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
 {
     const T empty = (T)cbx_semiring_get(q->algebra)->empty;
 
@@ -142,7 +141,7 @@ ALWAYS_INLINE void NAME(first_of)(const cbx__ell_grad *q, cbx_algebra g, size_t 
 }
 
 /* What a phase does with some rows, or columns of the graph. */
-ALWAYS_INLINE void NAME(phase_of)(const cbx__ell_grad *q, cbx__ell_phase phase, NAME(way) g, size_t from, size_t to)
+INLINE void NAME(phase_of)(const cbx__ell_grad *q, cbx__ell_phase phase, NAME(way) g, size_t from, size_t to)
 {
     if (phase == CBX__ELL_BACK_VALUES)
         NAME(values_of)(q, g, from, to);

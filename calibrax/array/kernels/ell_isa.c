@@ -17,13 +17,6 @@
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 #define NV         8 /* vectors of a row of C that are in registers at a time */
 #define WATCHES    4 /* of a row; vectors take them in turn, so that they do not wait for each other */
 #define SOFTMAX_NV 4 /* vectors of a row of which the softmax is taken */

@@ -9,7 +9,7 @@
 static const TI NAME(lanes)[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Element l of the result is element l ^ w of x. */
-ALWAYS_INLINE vec NAME(swap)(vec x, TI w)
+INLINE vec NAME(swap)(vec x, TI w)
 {
 #if defined(__clang__)
     vec y;
@@ -20,21 +20,21 @@ ALWAYS_INLINE vec NAME(swap)(vec x, TI w)
 #endif
 }
 
-ALWAYS_INLINE vec NAME(larger)(vec x, vec y) { return NAME(select)((NAME(mask))(x > y), x, y); }
+INLINE vec NAME(larger)(vec x, vec y) { return NAME(select)((NAME(mask))(x > y), x, y); }
 
-ALWAYS_INLINE T NAME(largest_lane)(vec x)
+INLINE T NAME(largest_lane)(vec x)
 {
     UNROLL for (TI w = LANES / 2; w > 0; w /= 2) x = NAME(larger)(x, NAME(swap)(x, w));
     return x[0];
 }
 
-ALWAYS_INLINE T NAME(sum_lanes)(vec x)
+INLINE T NAME(sum_lanes)(vec x)
 {
     UNROLL for (TI w = LANES / 2; w > 0; w /= 2) x += NAME(swap)(x, w);
     return x[0];
 }
 
-ALWAYS_INLINE vec NAME(exp_lanes)(vec x)
+INLINE vec NAME(exp_lanes)(vec x)
 {
     T y[LANES];
     memcpy(y, &x, sizeof y);
@@ -44,7 +44,7 @@ ALWAYS_INLINE vec NAME(exp_lanes)(vec x)
 }
 
 /* `live` lanes from v on, of which `capacity` may be read; -inf in the others. */
-ALWAYS_INLINE vec NAME(read_live)(const T *v, size_t live, size_t capacity)
+INLINE vec NAME(read_live)(const T *v, size_t live, size_t capacity)
 {
     vec x = { 0 };
 
@@ -56,7 +56,7 @@ ALWAYS_INLINE vec NAME(read_live)(const T *v, size_t live, size_t capacity)
     return NAME(select)((NAME(mask))(*(const NAME(mask) *)NAME(lanes) < (TI)live), x, -(T)INFINITY - (vec){ 0 });
 }
 
-ALWAYS_INLINE void NAME(write_all)(T *y, vec x, size_t capacity)
+INLINE void NAME(write_all)(T *y, vec x, size_t capacity)
 {
     if (capacity >= (size_t)LANES)
         *(vec *)y = x;
@@ -66,7 +66,7 @@ ALWAYS_INLINE void NAME(write_all)(T *y, vec x, size_t capacity)
 
 /* What exponents are taken off, and NaN or 0 to be added to each quotient: with +inf in the row,
  * and without a finite value. */
-ALWAYS_INLINE T NAME(finite_top)(T top, T *wrong)
+INLINE T NAME(finite_top)(T top, T *wrong)
 {
     *wrong = top - top == 0 || top < 0 ? 0 : (T)NAN;
     return top - top == 0 ? top : 0;
@@ -74,7 +74,7 @@ ALWAYS_INLINE T NAME(finite_top)(T top, T *wrong)
 
 /* Row v of n values in nv vectors; `in` elements may be read from v on, `out` written from y on.
  * Returns the reciprocal of the sum, NaN if all of the row has to be. */
-ALWAYS_INLINE T NAME(softmax_short)(int nv, const T *v, size_t n, size_t in, T *y, size_t out)
+INLINE T NAME(softmax_short)(int nv, const T *v, size_t n, size_t in, T *y, size_t out)
 {
     vec x[SOFTMAX_NV], sum = { 0 };
     T wrong;

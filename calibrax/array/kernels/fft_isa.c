@@ -16,10 +16,9 @@
 #include "calibrax/array/kernels/isa_name.h"
 
 /* Wider vectors gain little, and lose where runs are not multiples of them. */
-#define BYTES  (VECTOR_BYTES < 32 ? VECTOR_BYTES : 32)
-#define WIDE   (BYTES / sizeof(cbx__cx)) /* numbers in a vector */
-#define ALWAYS static inline __attribute__((always_inline))
-#define EACH   _Pragma("GCC unroll 8") for
+#define BYTES (VECTOR_BYTES < 32 ? VECTOR_BYTES : 32)
+#define WIDE  (BYTES / sizeof(cbx__cx)) /* numbers in a vector */
+#define EACH  _Pragma("GCC unroll 8") for
 
 typedef double vec __attribute__((vector_size(BYTES), aligned(8), may_alias));
 
@@ -35,9 +34,9 @@ typedef double vec __attribute__((vector_size(BYTES), aligned(8), may_alias));
 
 /* ---- vectors of n numbers: WIDE, or 1, whose other lane is anything ---- */
 
-ALWAYS vec load(const cbx__cx *x, size_t n) { return n == 1 ? PAIRS((*x)[0], (*x)[1]) : *(const vec *)x; }
+INLINE vec load(const cbx__cx *x, size_t n) { return n == 1 ? PAIRS((*x)[0], (*x)[1]) : *(const vec *)x; }
 
-ALWAYS void store(vec v, cbx__cx *to, size_t n)
+INLINE void store(vec v, cbx__cx *to, size_t n)
 {
     if (n == 1)
         *to = FIRST(v);
@@ -46,30 +45,30 @@ ALWAYS void store(vec v, cbx__cx *to, size_t n)
 }
 
 /* The second number a step behind the first. */
-ALWAYS void spread(vec v, cbx__cx *to, size_t step, size_t n)
+INLINE void spread(vec v, cbx__cx *to, size_t step, size_t n)
 {
     to[0] = FIRST(v);
     if (n > 1) to[step] = LAST(v);
 }
 
 /* -i v, or i v */
-ALWAYS vec rotate(vec v, bool inverse) { return SHUFFLE(v, 1, 0) * (inverse ? PAIRS(-1, 1) : PAIRS(1, -1)); }
+INLINE vec rotate(vec v, bool inverse) { return SHUFFLE(v, 1, 0) * (inverse ? PAIRS(-1, 1) : PAIRS(1, -1)); }
 
 /* The number w as times has it, or its conjugate. */
 typedef struct factor {
     vec re, im;
 } factor;
 
-ALWAYS factor factor_of(vec w, bool conj)
+INLINE factor factor_of(vec w, bool conj)
 {
     return (factor){ SHUFFLE(w, 0, 0), SHUFFLE(w, 1, 1) * (conj ? PAIRS(1, -1) : PAIRS(-1, 1)) };
 }
 
-ALWAYS vec times(vec v, const factor *w) { return v * w->re + SHUFFLE(v, 1, 0) * w->im; }
+INLINE vec times(vec v, const factor *w) { return v * w->re + SHUFFLE(v, 1, 0) * w->im; }
 
 /* ---- the sum over k, for all j: x are step numbers apart ---- */
 
-ALWAYS void butterfly4(const cbx__cx *x, size_t step, vec *t, bool inverse, size_t n)
+INLINE void butterfly4(const cbx__cx *x, size_t step, vec *t, bool inverse, size_t n)
 {
     const vec x0 = load(x, n), x1 = load(x + step, n), x2 = load(x + 2 * step, n), x3 = load(x + 3 * step, n);
     const vec a = x0 + x2, b = x0 - x2, c = x1 + x3, d = rotate(x1 - x3, inverse);
@@ -81,7 +80,7 @@ ALWAYS void butterfly4(const cbx__cx *x, size_t step, vec *t, bool inverse, size
 }
 
 /* r odd: x_k and x_(r-k) share their cosines, and their sines but for the sign. */
-ALWAYS void butterfly_odd(size_t r, const cbx__cx *x, size_t step, const cbx__cx *roots, vec *t, bool inverse, size_t n)
+INLINE void butterfly_odd(size_t r, const cbx__cx *x, size_t step, const cbx__cx *roots, vec *t, bool inverse, size_t n)
 {
     const size_t half = r / 2;
     const vec first = load(x, n);
@@ -109,7 +108,7 @@ ALWAYS void butterfly_odd(size_t r, const cbx__cx *x, size_t step, const cbx__cx
     }
 }
 
-ALWAYS void butterfly(size_t r, const cbx__cx *x, size_t step, const cbx__cx *roots, vec *t, bool inverse, size_t n)
+INLINE void butterfly(size_t r, const cbx__cx *x, size_t step, const cbx__cx *roots, vec *t, bool inverse, size_t n)
 {
     if (r == 2) {
         const vec a = load(x, n), b = load(x + step, n);
@@ -125,13 +124,13 @@ ALWAYS void butterfly(size_t r, const cbx__cx *x, size_t step, const cbx__cx *ro
 /* ---- stages ---- */
 
 /* Where the vector behind the one at i of a run of `count` starts. */
-ALWAYS size_t next(size_t i, size_t count, size_t n)
+INLINE size_t next(size_t i, size_t count, size_t n)
 {
     i += n;
     return i < count && i + n > count ? count - n : i;
 }
 
-ALWAYS void first_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
+INLINE void first_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
 {
     const size_t m = g->m;
     vec t[CBX__FFT_RADIX_MAX];
@@ -149,7 +148,7 @@ ALWAYS void first_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx
 
 /* What is known of r, of n and of m (1: the last stage, without twiddles) is known to the
  * compiler. */
-ALWAYS void later_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n,
+INLINE void later_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n,
                         bool last)
 {
     const size_t m = last ? 1 : g->m, s = g->s;
@@ -170,7 +169,7 @@ ALWAYS void later_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx
     }
 }
 
-ALWAYS void stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
+INLINE void stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
 {
     if (g->m == 1)
         later_stage(r, g, x, y, inverse, n, true);
@@ -180,7 +179,7 @@ ALWAYS void stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *
         later_stage(r, g, x, y, inverse, n, false);
 }
 
-ALWAYS void any_stage(const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
+INLINE void any_stage(const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n)
 {
     switch (g->r) {
     case 2: stage(2, g, x, y, inverse, n); break;

@@ -45,26 +45,24 @@ typedef mask_f64 mask_i64;
 #define VECTORS  4
 #define WIDTH(T) ((int)(VECTOR_BYTES / sizeof(T)))
 
-#define ALWAYS static inline __attribute__((always_inline))
-
 /* Whether there was a NaN: masks where the instruction set has them, one compare for two vectors, else lanes. */
 #ifdef WATCH_START
 #define NANS(S, F)                                                                                                     \
     typedef WATCH_TYPE_##F(vec_##S) nans_##S;                                                                          \
-    ALWAYS nans_##S no_nans_##S(void) { return WATCH_START(nans_##S); }                                                \
-    ALWAYS nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y) { return WATCH_##F(w, x, y); }                         \
-    ALWAYS bool has_nans_##S(nans_##S w) { return HAS_SEEN_##F(w); }
+    INLINE nans_##S no_nans_##S(void) { return WATCH_START(nans_##S); }                                                \
+    INLINE nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y) { return WATCH_##F(w, x, y); }                         \
+    INLINE bool has_nans_##S(nans_##S w) { return HAS_SEEN_##F(w); }
 #else
 #define NANS(S, F)                                                                                                     \
     typedef mask_##S nans_##S;                                                                                         \
-    ALWAYS nans_##S no_nans_##S(void) { return (nans_##S){ 0 }; }                                                      \
-    ALWAYS nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y)                                                        \
+    INLINE nans_##S no_nans_##S(void) { return (nans_##S){ 0 }; }                                                      \
+    INLINE nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y)                                                        \
     {                                                                                                                  \
         return w | (mask_##S)(x != x) | (mask_##S)(y != y);                                                            \
     }                                                                                                                  \
-    ALWAYS bool has_nans_##S(nans_##S w) { return any_lane((mask_f64)w); }
+    INLINE bool has_nans_##S(nans_##S w) { return any_lane((mask_f64)w); }
 #endif
-ALWAYS bool any_lane(mask_f64 hit)
+INLINE bool any_lane(mask_f64 hit)
 {
     int64_t any = 0;
 
@@ -173,22 +171,22 @@ typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 enum { LEAVES = 8, STREAMS = VECTOR_BYTES >= 64 ? LEAVES : LEAVES / 2 };
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
-ALWAYS eight load_f64(const double *a) { return *(const eight *)a; }
+INLINE eight load_f64(const double *a) { return *(const eight *)a; }
 /* load_some: n < 8 elements and zeros behind them */
 #if VECTOR_BYTES >= 64
-ALWAYS eight load_f32(const float *a) { return (eight)_mm512_cvtps_pd(_mm256_loadu_ps(a)); } /* GCC converts halves */
-ALWAYS eight load_some_f64(const double *a, size_t n)
+INLINE eight load_f32(const float *a) { return (eight)_mm512_cvtps_pd(_mm256_loadu_ps(a)); } /* GCC converts halves */
+INLINE eight load_some_f64(const double *a, size_t n)
 {
     return (eight)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), a);
 }
-ALWAYS eight load_some_f32(const float *a, size_t n)
+INLINE eight load_some_f32(const float *a, size_t n)
 {
     return (eight)_mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1), a));
 }
 #else
-ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
+INLINE eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
 #define LOAD_SOME(S, T)                                                                                                \
-    ALWAYS eight load_some_##S(const T *a, size_t n)                                                                   \
+    INLINE eight load_some_##S(const T *a, size_t n)                                                                   \
     {                                                                                                                  \
         T x[8] = { 0 };                                                                                                \
         for (size_t i = 0; i < n; i++) x[i] = a[i];                                                                    \
@@ -221,34 +219,34 @@ LOAD_SOME(f32, float)
 DOT(f64, double)
 DOT(f32, float)
 
-ALWAYS double join(eight r)
+INLINE double join(eight r)
 {
     r += __builtin_shufflevector(r, r, 1, 0, 3, 2, 5, 4, 7, 6);
     r += __builtin_shufflevector(r, r, 2, 3, 0, 1, 6, 7, 4, 5);
     return r[0] + r[4];
 }
-ALWAYS eight join_lanes(eight a, eight b)
+INLINE eight join_lanes(eight a, eight b)
 {
     return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
            __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
 }
-ALWAYS eight join_pairs(eight a, eight b)
+INLINE eight join_pairs(eight a, eight b)
 {
     return __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
            __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
 }
 /* join(r[k]) in lane k */
-ALWAYS eight join_each(const eight *r)
+INLINE eight join_each(const eight *r)
 {
     return join_pairs(join_pairs(join_lanes(r[0], r[1]), join_lanes(r[2], r[3])),
                       join_pairs(join_lanes(r[4], r[5]), join_lanes(r[6], r[7])));
 }
 
-ALWAYS size_t left_half(size_t n) { return n / 2 - n / 2 % 8; }
+INLINE size_t left_half(size_t n) { return n / 2 - n / 2 % 8; }
 
 /* Where the leaves of a tree of n elements begin; false: it has not LEAVES of them, all at the same depth.  The first leaf
  * is the shortest, the last, which alone may have other than a multiple of 8 elements, the longest. */
-ALWAYS bool find_leaves(size_t n, size_t *at)
+INLINE bool find_leaves(size_t n, size_t *at)
 {
     at[0] = 0;
     at[4] = left_half(n);
@@ -274,7 +272,7 @@ ALWAYS bool find_leaves(size_t n, size_t *at)
         for (; i < n; i++) sum += one((double)a[i]);                                                                   \
         return sum;                                                                                                    \
     }                                                                                                                  \
-    ALWAYS double name##_leaves(const T *a, const size_t *at EXTRA)                                                    \
+    INLINE double name##_leaves(const T *a, const size_t *at EXTRA)                                                    \
     {                                                                                                                  \
         eight r[LEAVES], sums;                                                                                         \
         size_t tail = at[LEAVES] - at[LEAVES] % 8;                                                                     \

@@ -2,10 +2,10 @@
  * a type where g is a constant wherever these are inlined.  Expects SMALLEST. */
 
 /* x, made in any case, so that no branch prevents vectors. */
-ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
+INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
 #define UNLESS(nothing, x) NAME(unless)(nothing, x)
 
-ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
+INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
 {
 #define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
     if (g == CBX_ALGEBRA_##id) return term;
@@ -13,7 +13,7 @@ ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
     return 0;
 }
 
-ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool by_b)
+INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool by_b)
 {
     (void)c;
 #define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \

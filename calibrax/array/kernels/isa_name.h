@@ -4,6 +4,8 @@
 #ifndef CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 #define CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 
+#include "calibrax/array/kernels/inline.h"
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 

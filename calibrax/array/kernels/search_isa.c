@@ -9,8 +9,7 @@
 
 #define TOGETHER 16
 
-static inline __attribute__((always_inline)) void search_some(const uint64_t *edges, size_t n, const uint64_t *x,
-                                                              bool right, int64_t *out)
+INLINE void search_some(const uint64_t *edges, size_t n, const uint64_t *x, bool right, int64_t *out)
 {
     uint64_t low[TOGETHER] = { 0 };
 
@@ -27,8 +26,7 @@ static inline __attribute__((always_inline)) void search_some(const uint64_t *ed
     }
 }
 
-static inline __attribute__((always_inline)) void search_all(const uint64_t *edges, size_t n, const uint64_t *x,
-                                                             size_t m, bool right, int64_t *out)
+INLINE void search_all(const uint64_t *edges, size_t n, const uint64_t *x, size_t m, bool right, int64_t *out)
 {
     uint64_t last[TOGETHER];
     int64_t found[TOGETHER];

@@ -100,17 +100,17 @@ static size_t workspace_bool(const cbx__semiring_plan *plan)
 
 /* --- rows of bits --- */
 
-ALWAYS_INLINE row_bits load_row(const uint64_t *x)
+INLINE row_bits load_row(const uint64_t *x)
 {
     row_bits r;
     UNROLL for (int v = 0; v < BITS_PARTS; v++) r.part[v] = *(const bits *)(x + v * BITS_WORDS);
     return r;
 }
-ALWAYS_INLINE void store_row(uint64_t *x, row_bits r)
+INLINE void store_row(uint64_t *x, row_bits r)
 {
     UNROLL for (int v = 0; v < BITS_PARTS; v++) * (bits *)(x + v * BITS_WORDS) = r.part[v];
 }
-ALWAYS_INLINE row_bits either(row_bits x, row_bits y)
+INLINE row_bits either(row_bits x, row_bits y)
 {
     UNROLL for (int v = 0; v < BITS_PARTS; v++) x.part[v] |= y.part[v];
     return x;
@@ -240,7 +240,7 @@ static row_bits past(size_t live)
 }
 
 /* True if no bit is left open. */
-ALWAYS_INLINE bool is_full(row_bits x)
+INLINE bool is_full(row_bits x)
 {
     bits all = x.part[0];
 
@@ -266,7 +266,7 @@ static void make_table(uint64_t *table, const uint64_t *b)
 }
 
 /* The entries that the 16 digits of a word of A name, of its 16 tables. */
-ALWAYS_INLINE row_bits join_word(const uint64_t *tables, uint64_t word)
+INLINE row_bits join_word(const uint64_t *tables, uint64_t word)
 {
     row_bits sum[2] = { { .part = { { 0 } } }, { .part = { { 0 } } } };
 
@@ -279,7 +279,7 @@ ALWAYS_INLINE row_bits join_word(const uint64_t *tables, uint64_t word)
 }
 
 /* Likewise of a word whose upper half has no terms. */
-ALWAYS_INLINE row_bits join_half(const uint64_t *tables, uint64_t word)
+INLINE row_bits join_half(const uint64_t *tables, uint64_t word)
 {
     row_bits sum = { .part = { { 0 } } };
 
@@ -333,7 +333,7 @@ static void by_bits(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64
 
 /* --- bits to bytes --- */
 
-ALWAYS_INLINE void bytes_of(uint64_t word, uint8_t out[64])
+INLINE void bytes_of(uint64_t word, uint8_t out[64])
 {
 #if defined(__AVX512BW__)
     _mm512_storeu_si512((void *)out, _mm512_maskz_set1_epi8(word, 1));

@@ -100,7 +100,7 @@ static void digits_of_b(job_digits *j, size_t strip)
 }
 
 /* The next elements of a row of A, zeros past its last one. */
-ALWAYS_INLINE octets row_of_a(const uint8_t *x, size_t live)
+INLINE octets row_of_a(const uint8_t *x, size_t live)
 {
     if (live >= VECTOR_BYTES) return *(const octets *)x;
 #if defined(__AVX512BW__) && VECTOR_BYTES == 64
@@ -113,7 +113,7 @@ ALWAYS_INLINE octets row_of_a(const uint8_t *x, size_t live)
 }
 
 /* A bit for each of up to eight rows of A, of a vector of terms. */
-ALWAYS_INLINE octets octet_of_a(const uint8_t *a, ptrdiff_t lda, size_t rows, size_t live)
+INLINE octets octet_of_a(const uint8_t *a, ptrdiff_t lda, size_t rows, size_t live)
 {
     octets sum = { 0 };
     UNROLL for (size_t r = rows; r-- > 0;) sum = sum + sum + ONES_OF(row_of_a(a + (ptrdiff_t)r * lda, live));
@@ -122,7 +122,7 @@ ALWAYS_INLINE octets octet_of_a(const uint8_t *a, ptrdiff_t lda, size_t rows, si
 
 /* Where an entry of a table has term t from, among those of digits side by side, a lane each: 0
  * (bit 7) if it is without. */
-ALWAYS_INLINE octets has_term(size_t t)
+INLINE octets has_term(size_t t)
 {
     static const uint8_t entries[TABLE_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     octets lane, entry = SPREAD(entries);
@@ -167,8 +167,8 @@ typedef struct digits_out {
 
 /* What `high` octets of rows make of nv vectors of columns, two digits at a time, and their rows as
  * bytes. */
-ALWAYS_INLINE void digits_tile(size_t high, size_t nv, size_t digits, const uint8_t *b, const uint8_t *tables,
-                               size_t apart, digits_out out)
+INLINE void digits_tile(size_t high, size_t nv, size_t digits, const uint8_t *b, const uint8_t *tables, size_t apart,
+                        digits_out out)
 {
     octets sum[STRIP_OCTETS][STRIP];
 

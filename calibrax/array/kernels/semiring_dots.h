@@ -10,7 +10,7 @@
 typedef T NAME(sums) __attribute__((vector_size(DOT_ROWS * sizeof(T)), may_alias, aligned(sizeof(T))));
 
 /* Sums of neighbours, those of x and then those of y. */
-ALWAYS_INLINE NAME(sums) NAME(pairs)(NAME(sums) x, NAME(sums) y)
+INLINE NAME(sums) NAME(pairs)(NAME(sums) x, NAME(sums) y)
 {
 #if DOT_ROWS == 8
     return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14) +
@@ -31,7 +31,7 @@ ALWAYS_INLINE NAME(sums) NAME(pairs)(NAME(sums) x, NAME(sums) y)
 #endif
 
 /* The upper half of a vector on the lower one, where it has twice the lanes. */
-ALWAYS_INLINE NAME(sums) NAME(folded)(vec x)
+INLINE NAME(sums) NAME(folded)(vec x)
 {
     const NAME(sums) low = PART(x, x, 0), high = PART(x, x, DOT_ROWS);
 
@@ -40,7 +40,7 @@ ALWAYS_INLINE NAME(sums) NAME(folded)(vec x)
 }
 
 /* out[r] = the sum of all lanes of x[r] */
-ALWAYS_INLINE NAME(sums) NAME(sum_each)(const vec x[DOT_ROWS])
+INLINE NAME(sums) NAME(sum_each)(const vec x[DOT_ROWS])
 {
     NAME(sums) s[DOT_ROWS];
 
@@ -51,8 +51,8 @@ ALWAYS_INLINE NAME(sums) NAME(sum_each)(const vec x[DOT_ROWS])
 }
 
 /* Adds to acc[q][r] the products of `left` <= LANES terms, of row r and column q. */
-ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], const T *b, size_t capacity, size_t kk,
-                                  size_t left, vec (*acc)[DOT_ROWS])
+INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], const T *b, size_t capacity, size_t kk,
+                           size_t left, vec (*acc)[DOT_ROWS])
 {
     vec x[NV];
 
@@ -74,7 +74,7 @@ typedef struct NAME(dots) {
 } NAME(dots);
 
 /* C[i + r][q] = A[i + r] . B[q] of DOT_ROWS rows, or of the `live` that there are. */
-ALWAYS_INLINE void NAME(dot_rows)(size_t cols, const NAME(dots) * d, size_t i, size_t live)
+INLINE void NAME(dot_rows)(size_t cols, const NAME(dots) * d, size_t i, size_t live)
 {
     const size_t k = d->k, capacity = d->capacity, sums = DOT_SUMS(cols);
     const T *row[DOT_ROWS], *b = d->b;

@@ -46,7 +46,7 @@ typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), may_alias, alig
 typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), may_alias, aligned(sizeof(T))));
 
 /* out[q][r] = x[r * across + q] of `rows` <= 8 rows; lanes past the last row repeat it. */
-ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, NAME(eight) out[8])
+INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, NAME(eight) out[8])
 {
     NAME(eight) r[8], s[8];
     UNROLL for (size_t i = 0; i < 8; i++)
@@ -76,7 +76,7 @@ ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, N
 #define TURNED ((size_t)(8 * sizeof(T) <= VECTOR_BYTES ? 8 : 4))
 
 /* Likewise four rows. */
-ALWAYS_INLINE void NAME(turn_four)(const T *x, ptrdiff_t across, size_t rows, NAME(four) out[4])
+INLINE void NAME(turn_four)(const T *x, ptrdiff_t across, size_t rows, NAME(four) out[4])
 {
     NAME(four) r[4], s[4];
     UNROLL for (size_t i = 0; i < 4; i++)
@@ -96,8 +96,7 @@ ALWAYS_INLINE void NAME(turn_four)(const T *x, ptrdiff_t across, size_t rows, NA
 }
 
 /* `side` elements of each of rows <= 8 neighbours in a panel. */
-ALWAYS_INLINE void NAME(transpose_small)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across,
-                                         size_t side)
+INLINE void NAME(transpose_small)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t side)
 {
     NAME(eight) out[8];
     NAME(four) low[4], high[4];
@@ -119,7 +118,7 @@ ALWAYS_INLINE void NAME(transpose_small)(T *restrict to, size_t width, const T *
 /* Rows [w0, w0 + rows) of a panel, eight elements of each at a time, or four.  With fewer rows than
  * eight a step writes past its lanes, over what the next step writes; so the last ones are done
  * singly. */
-ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t kc)
+INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t kc)
 {
     const size_t side = TURNED, whole = (rows == 8 || kc == 0 ? kc : kc - 1) / side * side;
 
@@ -247,8 +246,8 @@ static void NAME(hide)(const NAME(job) * j, size_t i, size_t j0, size_t live, T 
 
 /* What finalize makes of rows [i, i + rows) of a tile, nv vectors wide; lanes past the last column
  * are there. */
-ALWAYS_INLINE void NAME(finalize)(int nv, const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c,
-                                  ptrdiff_t ldc)
+INLINE void NAME(finalize)(int nv, const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c,
+                           ptrdiff_t ldc)
 {
     if (j->algebra == CBX_ALGEBRA_LOG) {
         NAME(finish_log)(nv, j, i, rows, j0, live, c, ldc);
@@ -309,7 +308,7 @@ typedef struct NAME(slab) {
 } NAME(slab);
 
 /* `live` elements of a row of C, to or from the stack. */
-ALWAYS_INLINE void NAME(move_row)(T *to, ptrdiff_t to_step, const T *from, ptrdiff_t from_step, size_t live)
+INLINE void NAME(move_row)(T *to, ptrdiff_t to_step, const T *from, ptrdiff_t from_step, size_t live)
 {
     if (to_step == 1 && from_step == 1)
         NAME(copy)(to, from, live);

@@ -132,7 +132,7 @@ static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 #define DIFFER_DEEP 128
 
 /* sum += w (x - y) of DIFFER_ROWS rows with `deep` rows of y. */
-ALWAYS_INLINE void NAME(differ_tile)(size_t deep, const T *const *w, const vec *y, vec x[][2], vec sum[][2])
+INLINE void NAME(differ_tile)(size_t deep, const T *const *w, const vec *y, vec x[][2], vec sum[][2])
 {
     const T *weights[DIFFER_ROWS];
     vec acc[DIFFER_ROWS][2];

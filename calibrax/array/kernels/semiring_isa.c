@@ -19,13 +19,6 @@
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* The steps that a register tile does (algebra.h), and which of them an algebra takes. */
 typedef enum step {
 #define CBX_TILE_STEP(name, term, update) STEP_##name,

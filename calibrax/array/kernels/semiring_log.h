@@ -24,13 +24,13 @@ typedef struct NAME(tops) {
     vec max, sum;
 } NAME(tops);
 
-ALWAYS_INLINE void NAME(look)(NAME(tops) * t, vec x)
+INLINE void NAME(look)(NAME(tops) * t, vec x)
 {
     t->max = VMAX(x, t->max);
     t->sum += x;
 }
 
-ALWAYS_INLINE void NAME(join)(NAME(tops) * t, const NAME(tops) * other)
+INLINE void NAME(join)(NAME(tops) * t, const NAME(tops) * other)
 {
     t->max = VMAX(other->max, t->max);
     t->sum += other->sum;
@@ -38,7 +38,7 @@ ALWAYS_INLINE void NAME(join)(NAME(tops) * t, const NAME(tops) * other)
 
 /* Of one lane: the maximum is its shift; no sum reaches the limit of one that holds NaN or +inf.
  * True if it does. */
-ALWAYS_INLINE bool NAME(put_shift)(T max, T sum, T enough, T *shift, T *limit)
+INLINE bool NAME(put_shift)(T max, T sum, T enough, T *shift, T *limit)
 {
     const bool special = isnan(sum) || max == (T)INFINITY;
 
@@ -48,7 +48,7 @@ ALWAYS_INLINE bool NAME(put_shift)(T max, T sum, T enough, T *shift, T *limit)
 }
 
 /* Of a row of len neighbours; the last vector reaches back over what has been looked at. */
-ALWAYS_INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift, T *limit)
+INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift, T *limit)
 {
     NAME(tops) t[4];
     T max[LANES], sum[LANES];
@@ -79,8 +79,7 @@ ALWAYS_INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift,
 }
 
 /* Of nv vectors of neighbouring columns, `last` of them in the last vector. */
-ALWAYS_INLINE bool NAME(look_down)(int nv, size_t last, const T *x, size_t len, ptrdiff_t along, T enough, T *shift,
-                                   T *limit)
+INLINE bool NAME(look_down)(int nv, size_t last, const T *x, size_t len, ptrdiff_t along, T enough, T *shift, T *limit)
 {
     NAME(tops) t[4];
     bool special = false;
@@ -135,8 +134,8 @@ static bool NAME(row_maxima)(const T *x, size_t count, ptrdiff_t across, size_t 
 
 /* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks
  * the lanes that are written. */
-ALWAYS_INLINE void NAME(stream_lanes)(const NAME(job) * job, size_t i, size_t j0, size_t live, ptrdiff_t b_step,
-                                      const TI *need, T *out)
+INLINE void NAME(stream_lanes)(const NAME(job) * job, size_t i, size_t j0, size_t live, ptrdiff_t b_step,
+                               const TI *need, T *out)
 {
     const cbx_matmul *p = job->p;
     const T *a = job->a + (ptrdiff_t)i * p->lda, *b0 = job->b + (ptrdiff_t)j0 * b_step;
@@ -201,8 +200,8 @@ static __attribute__((noinline)) void NAME(finish_uncertain)(const NAME(job) * j
 
 /* Rows [i, i + rows) of a finished tile, nv vectors wide: C = log(s) + shifts.  Rows and columns
  * have one limit unless they hold specials. */
-ALWAYS_INLINE void NAME(finish_log)(int nv, const NAME(job) * job, size_t i, size_t rows, size_t j0, size_t live, T *c,
-                                    ptrdiff_t ldc)
+INLINE void NAME(finish_log)(int nv, const NAME(job) * job, size_t i, size_t rows, size_t j0, size_t live, T *c,
+                             ptrdiff_t ldc)
 {
     const T *col_top = job->col_shift + j0, *col_limit = job->col_limit + j0;
 

@@ -6,7 +6,7 @@
 
 #include "calibrax/array/kernels/gradients.h"
 
-ALWAYS_INLINE vec NAME(terms_of)(cbx_algebra g, T a, vec y)
+INLINE vec NAME(terms_of)(cbx_algebra g, T a, vec y)
 {
     vec t = { 0 };
 
@@ -27,7 +27,7 @@ typedef struct NAME(sought) {
 } NAME(sought);
 
 /* at, but kk where t is c, or NaN. */
-ALWAYS_INLINE NAME(mask) NAME(found)(vec t, vec c, NAME(mask) at, TI kk)
+INLINE NAME(mask) NAME(found)(vec t, vec c, NAME(mask) at, TI kk)
 {
     const NAME(mask) all = kk - (NAME(mask)){ 0 };
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
@@ -44,8 +44,8 @@ ALWAYS_INLINE NAME(mask) NAME(found)(vec t, vec c, NAME(mask) at, TI kk)
 
 /* Terms from the last to the first of a panel: the one that stays is the first, and no lane waits
  * for others. */
-ALWAYS_INLINE void NAME(seek_in_panel)(NAME(sought) * s, cbx_algebra g, size_t k0, size_t deep, const T *b, size_t n,
-                                       const size_t live[NAME(SOUGHT_VECTORS)])
+INLINE void NAME(seek_in_panel)(NAME(sought) * s, cbx_algebra g, size_t k0, size_t deep, const T *b, size_t n,
+                                const size_t live[NAME(SOUGHT_VECTORS)])
 {
     enum { HIGH = NAME(SOUGHT_HIGH), VECTORS = NAME(SOUGHT_VECTORS) };
     const NAME(mask) none = (NAME(mask)){ 0 } - 1;
@@ -65,7 +65,7 @@ ALWAYS_INLINE void NAME(seek_in_panel)(NAME(sought) * s, cbx_algebra g, size_t k
     }
 }
 
-ALWAYS_INLINE bool NAME(some_open)(const NAME(sought) * s)
+INLINE bool NAME(some_open)(const NAME(sought) * s)
 {
     NAME(mask) open = { 0 };
     TI any = 0;
@@ -77,7 +77,7 @@ ALWAYS_INLINE bool NAME(some_open)(const NAME(sought) * s)
 }
 
 /* What is there of c, and -1; other lanes are found. */
-ALWAYS_INLINE void NAME(sought_row)(NAME(sought) * s, int r, const T *c, const size_t live[NAME(SOUGHT_VECTORS)])
+INLINE void NAME(sought_row)(NAME(sought) * s, int r, const T *c, const size_t live[NAME(SOUGHT_VECTORS)])
 {
     for (int v = 0; v < NAME(SOUGHT_VECTORS); v++) {
         s->c[r][v] = NAME(load_small)(c + v * LANES, live[v]);
@@ -87,7 +87,7 @@ ALWAYS_INLINE void NAME(sought_row)(NAME(sought) * s, int r, const T *c, const s
 
 /* first[i,j] of some rows: the smallest kk whose term is c, the first NaN one of a NaN; -1 where
  * every term is the annihilator. */
-ALWAYS_INLINE void NAME(first_of_rows)(const cbx__grad *q, cbx_algebra g, size_t i0, int64_t *first)
+INLINE void NAME(first_of_rows)(const cbx__grad *q, cbx_algebra g, size_t i0, int64_t *first)
 {
     enum { HIGH = NAME(SOUGHT_HIGH), WIDE = NAME(SOUGHT_VECTORS) * LANES, DEEP = NAME(SOUGHT_DEEP) };
     const T empty = (T)q->semiring->empty, *b = q->b, *c = q->c;
@@ -112,7 +112,7 @@ ALWAYS_INLINE void NAME(first_of_rows)(const cbx__grad *q, cbx_algebra g, size_t
     }
 }
 
-ALWAYS_INLINE void NAME(optimum_of_row)(const cbx__grad *q, cbx_algebra g, size_t i, const int64_t *first)
+INLINE void NAME(optimum_of_row)(const cbx__grad *q, cbx_algebra g, size_t i, const int64_t *first)
 {
     const T *a = (const T *)q->a + i * q->k, *b = q->b, *c = q->c, *h = q->g;
     T *da = (T *)q->da + i * q->k;
@@ -125,8 +125,7 @@ ALWAYS_INLINE void NAME(optimum_of_row)(const cbx__grad *q, cbx_algebra g, size_
     }
 }
 
-ALWAYS_INLINE void NAME(optimum_of_columns)(const cbx__grad *q, cbx_algebra g, size_t j0, size_t live,
-                                            const int64_t *first)
+INLINE void NAME(optimum_of_columns)(const cbx__grad *q, cbx_algebra g, size_t j0, size_t live, const int64_t *first)
 {
     const T *a = q->a, *b = q->b, *c = q->c, *h = q->g;
     T *db = q->db;
@@ -140,7 +139,7 @@ ALWAYS_INLINE void NAME(optimum_of_columns)(const cbx__grad *q, cbx_algebra g, s
         }
 }
 
-ALWAYS_INLINE void NAME(optimum_forward)(const cbx__grad *q, cbx_algebra g, size_t i, const int64_t *first)
+INLINE void NAME(optimum_forward)(const cbx__grad *q, cbx_algebra g, size_t i, const int64_t *first)
 {
     const T *a = q->a, *b = q->b, *c = q->c, *ta = q->ta, *tb = q->tb;
     T *tc = q->tc;
@@ -156,14 +155,14 @@ ALWAYS_INLINE void NAME(optimum_forward)(const cbx__grad *q, cbx_algebra g, size
 /* --- every term has its share --- */
 
 /* h w, nothing where h is 0, whatever w is */
-ALWAYS_INLINE T NAME(share)(T h, T w)
+INLINE T NAME(share)(T h, T w)
 {
     const T x = h * w;
     return h == 0 ? 0 : x;
 }
 
 /* dA[i, kk] = sum over j of h d term/d a, LANES sums at a time. */
-ALWAYS_INLINE void NAME(terms_of_row)(const cbx__grad *q, cbx_algebra g, size_t i)
+INLINE void NAME(terms_of_row)(const cbx__grad *q, cbx_algebra g, size_t i)
 {
     const T *a = (const T *)q->a + i * q->k, *c = (const T *)q->c + i * q->n, *h = (const T *)q->g + i * q->n;
     T *da = (T *)q->da + i * q->k;
@@ -182,7 +181,7 @@ ALWAYS_INLINE void NAME(terms_of_row)(const cbx__grad *q, cbx_algebra g, size_t 
 }
 
 /* dB[kk, j] = sum over i of h d term/d b. */
-ALWAYS_INLINE void NAME(terms_of_columns)(const cbx__grad *q, cbx_algebra g, size_t j0, size_t live)
+INLINE void NAME(terms_of_columns)(const cbx__grad *q, cbx_algebra g, size_t j0, size_t live)
 {
     const T *a = q->a;
 
@@ -197,7 +196,7 @@ ALWAYS_INLINE void NAME(terms_of_columns)(const cbx__grad *q, cbx_algebra g, siz
     }
 }
 
-ALWAYS_INLINE void NAME(terms_forward)(const cbx__grad *q, cbx_algebra g, size_t i)
+INLINE void NAME(terms_forward)(const cbx__grad *q, cbx_algebra g, size_t i)
 {
     const T *a = (const T *)q->a + i * q->k, *ta = (const T *)q->ta + i * q->k, *c = (const T *)q->c + i * q->n;
     T *tc = (T *)q->tc + i * q->n;

@@ -4,7 +4,7 @@
 
 /* The elements of a masked access.  One of 16 or 32 bytes crosses fewer lines of the cache than a
  * whole vector, whatever its mask says. */
-ALWAYS_INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
+INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
 {
 #if defined(__AVX512VL__) && VECTOR_BYTES == 64
     const __mmask8 m = (__mmask8)((1u << live) - 1);
@@ -18,7 +18,7 @@ ALWAYS_INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
     return NAME(load_small)(x, live);
 }
 
-ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
+INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
 {
 #if defined(__AVX512VL__) && VECTOR_BYTES == 64
     const __mmask8 m = (__mmask8)((1u << live) - 1);
@@ -50,7 +50,7 @@ ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
 
 /* A step of the first `bytes` of a vector.  Where 512 bits take two pipes of 256 (Zen 4), half of
  * them take one. */
-ALWAYS_INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
+INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
 {
 #if defined(__AVX512VL__) && VECTOR_BYTES == 64
     if (s == STEP_FMA && bytes == 16) return FMA_WITHIN(128, _mm, _mm);
@@ -61,8 +61,8 @@ ALWAYS_INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
 }
 
 /* One step of each of `rows` rows, nv vectors wide. */
-ALWAYS_INLINE void NAME(small_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
-                                    size_t last, vec (*acc)[FEW_VECTORS])
+INLINE void NAME(small_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
+                             size_t last, vec (*acc)[FEW_VECTORS])
 {
     vec bv[FEW_VECTORS];
 
@@ -77,8 +77,8 @@ ALWAYS_INLINE void NAME(small_step)(step s, int bytes, int nv, size_t rows, cons
 }
 
 /* Row r of what the sums hold, into C. */
-ALWAYS_INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const cbx_matmul *p,
-                                 vec (*acc)[FEW_TILE][FEW_VECTORS], size_t r, T *c, size_t last)
+INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const cbx_matmul *p,
+                          vec (*acc)[FEW_TILE][FEW_VECTORS], size_t r, T *c, size_t last)
 {
     UNROLL for (int v = 0; v < nv; v++)
     {
@@ -95,8 +95,7 @@ ALWAYS_INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const c
 /* Rows from i on, `rows` of them, and columns from j on, nv vectors of them; rows that are not
  * there are the last one.  A row that is alone takes terms in turn to several sums, so that no step
  * waits for the one before. */
-ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t sums, const cbx_matmul *p, size_t i,
-                                  size_t j)
+INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t sums, const cbx_matmul *p, size_t i, size_t j)
 {
     const size_t live = p->m - i, last = min_size(p->n - j - (size_t)(nv - 1) * LANES, LANES);
     const ptrdiff_t along = p->a_step, ldb = p->ldb, ldc = p->ldc;
@@ -205,7 +204,7 @@ static size_t NAME(few_wide)(step s, size_t left)
     return left <= 4 ? left : left == 7 || left == 8 ? 4 : 3;
 }
 
-ALWAYS_INLINE void NAME(small_product)(step s, const cbx_matmul *p)
+INLINE void NAME(small_product)(step s, const cbx_matmul *p)
 {
     const size_t dots = s == STEP_FMA ? NAME(dot_columns)(p) : 0, n = p->n - dots;
 

@@ -12,11 +12,11 @@
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
-ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
+INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
 
 #if defined(__AVX2__) && VECTOR_BYTES == 32
 /* The first lanes, for loads and stores. */
-ALWAYS_INLINE __m256i NAME(first)(size_t live)
+INLINE __m256i NAME(first)(size_t live)
 {
     return sizeof(T) == 4 ? _mm256_cmpgt_epi32(_mm256_set1_epi32((int)live), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
                           : _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)live), _mm256_setr_epi64x(0, 1, 2, 3));
@@ -24,7 +24,7 @@ ALWAYS_INLINE __m256i NAME(first)(size_t live)
 #endif
 
 /* live <= LANES elements, zeros behind them. */
-ALWAYS_INLINE vec NAME(load_small)(const T *x, size_t live)
+INLINE vec NAME(load_small)(const T *x, size_t live)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
@@ -40,7 +40,7 @@ ALWAYS_INLINE vec NAME(load_small)(const T *x, size_t live)
 #endif
 }
 
-ALWAYS_INLINE void NAME(store_small)(T *to, vec v, size_t live)
+INLINE void NAME(store_small)(T *to, vec v, size_t live)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
@@ -60,7 +60,7 @@ ALWAYS_INLINE void NAME(store_small)(T *to, vec v, size_t live)
 }
 
 /* Fewer elements than a vector has. */
-ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
+INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
 {
 #if VECTOR_BYTES >= 32
     NAME(store_small)(to, NAME(load_small)(from, live), live);
@@ -70,7 +70,7 @@ ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
 }
 
 /* Whether x >= limit in all lanes of nv vectors; NaN never is. */
-ALWAYS_INLINE bool NAME(all_reach)(int nv, const T *x, const T *limit)
+INLINE bool NAME(all_reach)(int nv, const T *x, const T *limit)
 {
 #if defined(__AVX512F__)
     __mmask16 f32 = 0xffff;
@@ -93,7 +93,7 @@ ALWAYS_INLINE bool NAME(all_reach)(int nv, const T *x, const T *limit)
 
 /* z + x * y, rounded once where there is such an instruction; as one, even where several sums share
  * x * y. */
-ALWAYS_INLINE vec NAME(plus)(vec z, vec x, vec y)
+INLINE vec NAME(plus)(vec z, vec x, vec y)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     return sizeof(T) == 4 ? (vec)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z)
@@ -108,7 +108,7 @@ ALWAYS_INLINE vec NAME(plus)(vec z, vec x, vec y)
 
 #if defined(__AVX512F__)
 /* z - x * y, rounded once. */
-ALWAYS_INLINE vec NAME(less)(vec z, vec x, vec y)
+INLINE vec NAME(less)(vec z, vec x, vec y)
 {
     return sizeof(T) == 4 ? (vec)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)z)
                           : (vec)_mm512_fnmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
@@ -118,7 +118,7 @@ ALWAYS_INLINE vec NAME(less)(vec z, vec x, vec y)
 /* Square roots, correctly rounded.  The instruction takes 18 to 24 cycles for 8 of f64, and
  * multiplications wait meanwhile: so a guess and Newton steps, of which the last one, from x - g^2
  * without rounding, rounds right (Markstein, IBM J. Res. Dev. 34 (1990) 111-119). */
-ALWAYS_INLINE vec NAME(root)(vec x)
+INLINE vec NAME(root)(vec x)
 {
 #if defined(__AVX512F__)
     const vec half = (T)0.5 - (vec){ 0 };
@@ -144,7 +144,7 @@ ALWAYS_INLINE vec NAME(root)(vec x)
 #endif
 }
 
-ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
+INLINE void NAME(copy)(T *to, const T *from, size_t live)
 {
     size_t l = 0;
 
@@ -159,7 +159,7 @@ ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
 #define SUM_BY_FMA(a, b, one) NAME(plus)(b, SPREAD(a), one)
 
 /* Two accumulators into one; s is a constant wherever this is inlined. */
-ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
+INLINE vec NAME(merge)(step s, vec acc, vec t)
 {
 #define CBX_TILE_STEP(name, term, update)                                                                              \
     if (s == STEP_##name) return update;
@@ -173,7 +173,7 @@ ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 #define FROM_MEMORY(s) (VECTOR_BYTES == 64 && (s) != STEP_FMA)
 
 /* acc' of one step. */
-ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
+INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
 {
     vec t = b;
 
@@ -191,7 +191,7 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
 }
 
 /* What finalize makes of a fold; log has a way of its own. */
-ALWAYS_INLINE vec NAME(ended)(step s, vec x)
+INLINE vec NAME(ended)(step s, vec x)
 {
 #define CBX_TILE_FINISH(name, of_vector, of_scalar)                                                                    \
     if (s == STEP_##name) return of_vector;
@@ -214,7 +214,7 @@ typedef struct NAME(operands) {
 
 /* How a tile begins and ends, of products and of convolutions: accumulators from `start` and a
  * vector of ones; into C, without first merged into what C holds. */
-ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
+INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
 {
     T unit = 1;
     __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
@@ -224,8 +224,8 @@ ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
 
 /* high, lanes: of a tile that is not whole, rows that are written and lanes of the last vector;
  * high 0: whole. */
-ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, size_t lanes, T *restrict c,
-                                  ptrdiff_t ldc, bool first)
+INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, size_t lanes, T *restrict c, ptrdiff_t ldc,
+                           bool first)
 {
     if (high == 0) {
         UNROLL for (int i = 0; i < MR; i++)
@@ -255,8 +255,7 @@ ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, 
 /* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one.  kk goes in MR
  * parts; before each a row of C and lines of what comes next are asked for, or the last steps would
  * wait for them. */
-ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
-                               bool first)
+INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc, bool first)
 {
     const T *restrict a = o->a, *restrict b = o->b, *next = o->next, *to = c;
     const ptrdiff_t along = o->along, ldb = o->ldb, down = o->high ? 0 : ldc;
@@ -290,7 +289,7 @@ ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start
 /* `rounds` steps of each of CHAINS accumulators, in registers alone.  b is new to the compiler in
  * each step, or it would take what does not change out of the loop; chains enough to cover the
  * latency on every port. */
-ALWAYS_INLINE void NAME(registers)(step s, size_t rounds)
+INLINE void NAME(registers)(step s, size_t rounds)
 {
     vec acc[CHAINS], one = 1 - (vec){ 0 }, b = (T)0.7 - (vec){ 0 }, all = { 0 };
     T a = (T)1.3;

@@ -41,7 +41,7 @@ typedef struct NAME(ends) {
 static const uint64_t orders[256] = { ORDER64(0) ORDER64(64) ORDER64(128) ORDER64(192) };
 
 /* A whole vector at both ends of the gap: the keys below the pivot in front, the others behind. */
-static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
+INLINE void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
 {
     const __m128i order = _mm_loadl_epi64((const __m128i *)&orders[not_below]);
     const __m512i sorted = _mm512_permutexvar_epi64(_mm512_cvtepu8_epi64(order), v);
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *
     _mm512_storeu_si512(high - LANES, sorted);
 }
 #else
-static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
+INLINE void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
 {
     const int above = __builtin_popcount(not_below);
 
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *
 }
 #endif
 
-static inline __attribute__((always_inline)) void NAME(store_both)(NAME(ends) * e, __m512i v)
+INLINE void NAME(store_both)(NAME(ends) * e, __m512i v)
 {
     const MASK not_below = LANEWISE(cmpge_epu, _mask)(v, e->pivot);
     const size_t above = (size_t)__builtin_popcount(not_below);
@@ -84,8 +84,7 @@ static inline void NAME(store_last)(NAME(ends) * e, __m512i v, MASK here)
 
 /* Up to n keys in vectors with the masks of their lanes; behind them the highest.  Where there is no lane the first address
  * is given: processors take long over a masked load from where nothing is mapped. */
-static inline __attribute__((always_inline)) void NAME(load_some)(const KEY *a, size_t n, int vectors, __m512i *v,
-                                                                  MASK *here)
+INLINE void NAME(load_some)(const KEY *a, size_t n, int vectors, __m512i *v, MASK *here)
 {
     for (int i = 0; i < vectors; i++) {
         const size_t lanes = n < LANES ? n : LANES;
@@ -138,7 +137,7 @@ static size_t NAME(partition)(KEY *a, size_t n, KEY pivot, KEY *work)
 
 #if KEY_BITS == 64
 /* The 19 exchanges of the best network for eight. */
-static inline __attribute__((always_inline)) void sort_columns(__m512i r[8])
+INLINE void sort_columns(__m512i r[8])
 {
     static const unsigned char pairs[19][2] = { { 0, 2 }, { 1, 3 }, { 4, 6 }, { 5, 7 }, { 0, 4 }, { 1, 5 }, { 2, 6 },
                                                 { 3, 7 }, { 0, 1 }, { 2, 3 }, { 4, 5 }, { 6, 7 }, { 2, 4 }, { 3, 5 },
@@ -147,7 +146,7 @@ static inline __attribute__((always_inline)) void sort_columns(__m512i r[8])
     _Pragma("GCC unroll 19") for (int i = 0; i < 19; i++) EXCHANGE(r[pairs[i][0]], r[pairs[i][1]]);
 }
 
-static inline __attribute__((always_inline)) void transpose(__m512i r[8])
+INLINE void transpose(__m512i r[8])
 {
     __m512i t[8], u[8];
 
@@ -169,7 +168,7 @@ static inline __attribute__((always_inline)) void transpose(__m512i r[8])
 }
 
 /* A bitonic vector into order. */
-static inline __attribute__((always_inline)) __m512i NAME(merge_lanes)(__m512i v)
+INLINE __m512i NAME(merge_lanes)(__m512i v)
 {
     __m512i w = _mm512_shuffle_i64x2(v, v, 0x4E);
     v = _mm512_mask_max_epu64(_mm512_min_epu64(v, w), 0xF0, v, w);
@@ -179,38 +178,38 @@ static inline __attribute__((always_inline)) __m512i NAME(merge_lanes)(__m512i v
     return _mm512_mask_max_epu64(_mm512_min_epu64(v, w), 0xAA, v, w);
 }
 
-static inline __attribute__((always_inline)) __m512i NAME(reversed)(__m512i v)
+INLINE __m512i NAME(reversed)(__m512i v)
 {
     return _mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v);
 }
 #else
 /* Lanes of v against those of w, the larger ones where the mask is set. */
-static inline __attribute__((always_inline)) __m512i exchange_lanes(__m512i v, __m512i w, __mmask16 larger)
+INLINE __m512i exchange_lanes(__m512i v, __m512i w, __mmask16 larger)
 {
     return _mm512_mask_max_epu32(_mm512_min_epu32(v, w), larger, v, w);
 }
 
 /* Runs of four lanes, each bitonic, into order. */
-static inline __attribute__((always_inline)) __m512i merge_fours(__m512i v)
+INLINE __m512i merge_fours(__m512i v)
 {
     v = exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4E), 0xCCCC);
     return exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0xB1), 0xAAAA);
 }
 
-static inline __attribute__((always_inline)) __m512i NAME(merge_lanes)(__m512i v)
+INLINE __m512i NAME(merge_lanes)(__m512i v)
 {
     v = exchange_lanes(v, _mm512_shuffle_i64x2(v, v, 0x4E), 0xFF00);
     v = exchange_lanes(v, _mm512_shuffle_i64x2(v, v, 0xB1), 0xF0F0);
     return merge_fours(v);
 }
 
-static inline __attribute__((always_inline)) __m512i NAME(reversed)(__m512i v)
+INLINE __m512i NAME(reversed)(__m512i v)
 {
     return _mm512_permutexvar_epi32(_mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), v);
 }
 
 /* Runs of 1, 2, 4 and 8 lanes are merged with their neighbours, turned round. */
-static inline __attribute__((always_inline)) __m512i sort_lanes(__m512i v)
+INLINE __m512i sort_lanes(__m512i v)
 {
     const __m512i eights = _mm512_set_epi32(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
 
@@ -226,7 +225,7 @@ static inline __attribute__((always_inline)) __m512i sort_lanes(__m512i v)
 #endif
 
 /* Two runs of n vectors, one behind the other, to one. */
-static inline __attribute__((always_inline)) void NAME(merge_runs)(__m512i *r, int n)
+INLINE void NAME(merge_runs)(__m512i *r, int n)
 {
     _Pragma("GCC unroll 8") for (int i = 0; i < n; i++)
     {
@@ -242,7 +241,7 @@ static inline __attribute__((always_inline)) void NAME(merge_runs)(__m512i *r, i
 }
 
 /* Eight vectors. */
-static inline __attribute__((always_inline)) void NAME(sort_eight)(__m512i *r)
+INLINE void NAME(sort_eight)(__m512i *r)
 {
 #if KEY_BITS == 64
     sort_columns(r);
