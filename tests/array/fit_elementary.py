@@ -78,26 +78,54 @@ def error(f, scale, a, b, c):
 
 
 def literal(c, bits):
-    if bits == 53:
-        return float(c).hex()
-    with mp.workprec(24):
-        return float(+c).hex() + "f"
+    with mp.workprec(bits):
+        digits, exponent = float(+c).hex().split("p")
+    return digits.rstrip("0") + ("0p" if digits.rstrip("0").endswith(".") else "p") + exponent + ("" if bits == 53 else "f")
+
+
+def row(words, width=120):
+    """A call of a macro, as clang-format lays it out."""
+    start = words[0].index("(") + 1
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) > width:
+            lines.append(" " * start + word)
+        else:
+            lines[-1] += " " + word
+    return "\n".join(lines)
+
+
+HEAD = """/* Polynomials of the vector functions; made by tests/array/fit_elementary.py, which states each
+ * function and interval. */
+#ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H
+#define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H
+
+#include "calibrax/array/kernels/inline.h"
+
+/* Coefficients from that of the highest power on, by Horner's rule. */
+#define POLYNOMIAL(name, T, fma, ...)                                                                                  \\
+    INLINE T name(T z)                                                                                                 \\
+    {                                                                                                                  \\
+        static const T c[] = { __VA_ARGS__ };                                                                          \\
+        T p = c[0];                                                                                                    \\
+        UNROLL for (unsigned i = 1; i < sizeof c / sizeof c[0]; i++) p = fma(p, z, c[i]);                              \\
+        return p;                                                                                                      \\
+    }
+#define POLYNOMIAL_F64(name, ...) POLYNOMIAL(name##_f64, double, __builtin_fma, __VA_ARGS__)
+#define POLYNOMIAL_F32(name, ...) POLYNOMIAL(name##_f32, float, __builtin_fmaf, __VA_ARGS__)
+"""
 
 
 def main():
-    print("/* Polynomials of the vector functions; made by tests/array/fit_elementary.py, which states each\n * function and interval. */")
-    print("#ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H\n#define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H\n")
+    print(HEAD)
     for name, what, f, (a, b), n64, n32 in FITS:
         print(f"/* {what} */")
-        for bits, n in ((53, n64), (24, n32)):
+        for bits, n, macro in ((53, n64, "POLYNOMIAL_F64"), (24, n32, "POLYNOMIAL_F32")):
             c = fit(f, a, b, n)
-            kind, letter = ("double", "f64") if bits == 53 else ("float", "f32")
-            fma = "__builtin_fma" if bits == 53 else "__builtin_fmaf"
-            print(f"static inline __attribute__((always_inline)) {kind} {name}_{letter}({kind} z) /* error {float(error(f, SCALES.get(name, f), a, b, c)):.1e} */")
-            print(f"{{\n    {kind} p = {literal(c[-1], bits)};")
-            for ck in reversed(c[:-1]):
-                print(f"    p = {fma}(p, z, {literal(ck, bits)});")
-            print("    return p;\n}")
+            worst = float(error(f, SCALES.get(name, f), a, b, c))
+            numbers = [literal(ck, bits) for ck in reversed(c)]
+            words = [f"{macro}({name},", f"/* error {worst:.1e} */ {numbers[0]}", *numbers[1:]]
+            print(row([word + "," if 0 < i < len(words) - 1 else word for i, word in enumerate(words)]) + ")")
     print("\n#endif")
 
 
