@@ -9,49 +9,48 @@
 #define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
 
 #include <float.h>
+#include <math.h>
 
 #include "calibrax/array/kernels/elementary_exp.h"
 #include "calibrax/array/kernels/elementary_poly.h"
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/vmath.h"
 
-#define T           double
-#define U           uint64_t
-#define F(name)     name##_f64
-#define K(f64, f32) (f64)
-#define MANTISSA    52
-#define BIAS        1023u
-#define BITS        cbx_vm_bits_f64
-#define FROM_BITS   cbx_vm_float_f64
-#define EXPONENT(u) (cbx_vm_float_f64((u) >> 52 | 0x4330000000000000u) - (4503599627370496.0 + 1023.0))
-#define FMA         __builtin_fma
-#define SQRT        __builtin_sqrt
-#define FABS        __builtin_fabs
-#define COPYSIGN    __builtin_copysign
-#define RINT        __builtin_rint
-#define TRUNC       __builtin_trunc
-#define LARGEST     DBL_MAX
-#define SMALLEST    DBL_MIN
-#include "calibrax/array/kernels/elementary_float.h"
+#include "calibrax/array/kernels/float_type.h"
 
-#define T           float
-#define U           uint32_t
-#define F(name)     name##_f32
-#define K(f64, f32) (f32)
-#define MANTISSA    23
-#define BIAS        127u
-#define BITS        cbx_vm_bits_f32
-#define FROM_BITS   cbx_vm_float_f32
-#define EXPONENT(u) ((float)((int32_t)((u) >> 23) - 127))
-#define FMA         __builtin_fmaf
-#define SQRT        __builtin_sqrtf
-#define FABS        __builtin_fabsf
-#define COPYSIGN    __builtin_copysignf
-#define RINT        __builtin_rintf
-#define TRUNC       __builtin_truncf
-#define LARGEST     FLT_MAX
-#define SMALLEST    FLT_MIN
+/* What depends on a float type besides float_type.h; U: the unsigned integer of its bits. */
+#define U           OF(uint32_t, uint64_t)
+#define F(name)     NAME(name)
+#define K(f64, f32) OF(f32, f64)
+#define MANTISSA    OF(23, 52)
+#define BIAS        OF(127u, 1023u)
+#define BITS        NAME(cbx_vm_bits)
+#define FROM_BITS   NAME(cbx_vm_float)
+#define EXPONENT(u)                                                                                                    \
+    (OF((float)((int32_t)((u) >> 23) - 127),                                                                           \
+        cbx_vm_float_f64((u) >> 52 | 0x4330000000000000u) - (4503599627370496.0 + 1023.0)))
+#define FMA      OF(__builtin_fmaf, __builtin_fma)
+#define FABS     OF(__builtin_fabsf, __builtin_fabs)
+#define COPYSIGN OF(__builtin_copysignf, __builtin_copysign)
+#define RINT     OF(__builtin_rintf, __builtin_rint)
+#define TRUNC    OF(__builtin_truncf, __builtin_trunc)
+#define LARGEST  OF(FLT_MAX, DBL_MAX)
+
+#define SFX f64
 #include "calibrax/array/kernels/elementary_float.h"
+#undef SFX
+#define SFX f32
+#include "calibrax/array/kernels/elementary_float.h"
+#undef SFX
+
+/* They are names of primitives, too. */
+#undef FMA
+#undef COPYSIGN
+#undef RINT
+#undef TRUNC
+#undef SQRT
+#undef EXP
+#undef LOG1P
 
 /* Elements of a block, and of what its length is rounded up to. */
 #define CBX__BLOCK 256

@@ -1,10 +1,6 @@
 /* Vector functions of one float type: straight-line arithmetic with selects, which the compiler
  * turns into the vectors of whatever instruction set the including file is built for.  Included
- * once a type, with these defined:
- *
- *   T, U (the unsigned integer of its bits), F(name), K(f64, f32) a constant of the type, MANTISSA,
- *   BIAS, BITS, FROM_BITS,
- *   FMA, SQRT, FABS, COPYSIGN, RINT, TRUNC, LARGEST, SMALLEST (normal numbers)
+ * once a type by elementary.h, which defines what depends on it.
  *
  * Each function has a domain, F(<name>_in): outside of it (NaN, infinities, results that are not
  * normal, huge arguments) the value is unspecified, and the caller asks the C library.  FMA is
@@ -432,30 +428,3 @@ INLINE T F(fmod)(T x, T y)
     const T back = x < 0 ? (m > 0 ? m - a : m) : (m < 0 ? m + a : m);
     return COPYSIGN(back, x);
 }
-
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef MAGIC
-#undef ONE_BITS
-#undef LOW_BITS
-#undef SQRT_HALF
-#undef QUARTER_PI
-#undef QUARTER_PI_LOW
-
-#undef T
-#undef U
-#undef F
-#undef K
-#undef MANTISSA
-#undef BIAS
-#undef BITS
-#undef FROM_BITS
-#undef EXPONENT
-#undef FMA
-#undef SQRT
-#undef FABS
-#undef COPYSIGN
-#undef RINT
-#undef TRUNC
-#undef LARGEST
-#undef SMALLEST
