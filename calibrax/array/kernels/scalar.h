@@ -6,45 +6,27 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Floor modulo: the result has the sign of the divisor, a zero result too.  Source: CPython
- * floatobject.c (float_rem). */
-static inline double cbx__rem_of_f64(double x, double y, double m)
-{
-    const double moved = (y < 0) != (m < 0) ? m + y : m;
-
-    (void)x;
-    return y == 0 ? m : m == 0 ? copysign(0.0, y) : moved;
-}
-static inline double cbx__rem_f64(double x, double y) { return cbx__rem_of_f64(x, y, fmod(x, y)); }
-
-static inline float cbx__rem_of_f32(float x, float y, float m)
-{
-    const float moved = (y < 0) != (m < 0) ? m + y : m;
-
-    (void)x;
-    return y == 0 ? m : m == 0 ? copysignf(0.0f, y) : moved;
-}
-static inline float cbx__rem_f32(float x, float y) { return cbx__rem_of_f32(x, y, fmodf(x, y)); }
-
-/* floor(x / y) of the exact quotient; x / 0 as in division.  Source: CPython floatobject.c
- * (float_floor_div). */
-static inline double cbx__floor_div_of_f64(double x, double y, double m)
-{
-    const double q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1.0 : q, down = floor(d);
-    const double nearest = d - down > 0.5 ? down + 1.0 : down;
-
-    return y == 0 ? x / y : d == 0 ? copysign(0.0, x / y) : nearest;
-}
-static inline double cbx__floor_div_f64(double x, double y) { return cbx__floor_div_of_f64(x, y, fmod(x, y)); }
-
-static inline float cbx__floor_div_of_f32(float x, float y, float m)
-{
-    const float q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1.0f : q, down = floorf(d);
-    const float nearest = d - down > 0.5f ? down + 1.0f : down;
-
-    return y == 0 ? x / y : d == 0 ? copysignf(0.0f, x / y) : nearest;
-}
-static inline float cbx__floor_div_f32(float x, float y) { return cbx__floor_div_of_f32(x, y, fmodf(x, y)); }
+/* Of x and y with C's remainder m of them.  rem: floor modulo, of which the result has the sign of
+ * the divisor, a zero result too.  floor_div: floor(x / y) of the exact quotient; x / 0 as in
+ * division.  Source: CPython floatobject.c (float_rem, float_floor_div). */
+#define CBX__MODULO(S, T, f)                                                                                           \
+    static inline T cbx__rem_of_##S(T x, T y, T m)                                                                     \
+    {                                                                                                                  \
+        const T moved = (y < 0) != (m < 0) ? m + y : m;                                                                \
+        (void)x;                                                                                                       \
+        return y == 0 ? m : m == 0 ? copysign##f(0, y) : moved;                                                        \
+    }                                                                                                                  \
+    static inline T cbx__floor_div_of_##S(T x, T y, T m)                                                               \
+    {                                                                                                                  \
+        const T q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1 : q, down = floor##f(d);                     \
+        const T nearest = d - down > (T)0.5 ? down + 1 : down;                                                         \
+        return y == 0 ? x / y : d == 0 ? copysign##f(0, x / y) : nearest;                                              \
+    }                                                                                                                  \
+    static inline T cbx__rem_##S(T x, T y) { return cbx__rem_of_##S(x, y, fmod##f(x, y)); }                            \
+    static inline T cbx__floor_div_##S(T x, T y) { return cbx__floor_div_of_##S(x, y, fmod##f(x, y)); }
+CBX__MODULO(f32, float, f)
+CBX__MODULO(f64, double, )
+#undef CBX__MODULO
 
 /* Integers: x // 0 and x % 0 are 0; the smallest // -1 wraps. */
 static inline int64_t cbx__floor_div_i64(int64_t x, int64_t y)
