@@ -35,46 +35,26 @@ CBX_BEGIN_DECLS
 #define CBX_VM_MINUS_F64(z, x, y) ((z) - (x) * (y))
 #endif
 
-CBX_VMATH_INLINE uint32_t cbx_vm_bits_f32(float x)
-{
+/* The bits of a number, and the number of some bits. */
 #if defined(CBX_VM_DEVICE)
-    return __float_as_uint(x);
+CBX_VMATH_INLINE uint32_t cbx_vm_bits_f32(float x) { return __float_as_uint(x); }
+CBX_VMATH_INLINE float cbx_vm_float_f32(uint32_t u) { return __uint_as_float(u); }
+CBX_VMATH_INLINE uint64_t cbx_vm_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }
+CBX_VMATH_INLINE double cbx_vm_float_f64(uint64_t u) { return __longlong_as_double((int64_t)u); }
 #else
-    uint32_t u;
-    __builtin_memcpy(&u, &x, sizeof u);
-    return u;
+#define CBX_VM_BITS(To, name, From)                                                                                    \
+    CBX_VMATH_INLINE To name(From x)                                                                                   \
+    {                                                                                                                  \
+        To y;                                                                                                          \
+        __builtin_memcpy(&y, &x, sizeof y);                                                                            \
+        return y;                                                                                                      \
+    }
+CBX_VM_BITS(uint32_t, cbx_vm_bits_f32, float)
+CBX_VM_BITS(float, cbx_vm_float_f32, uint32_t)
+CBX_VM_BITS(uint64_t, cbx_vm_bits_f64, double)
+CBX_VM_BITS(double, cbx_vm_float_f64, uint64_t)
+#undef CBX_VM_BITS
 #endif
-}
-CBX_VMATH_INLINE float cbx_vm_float_f32(uint32_t u)
-{
-#if defined(CBX_VM_DEVICE)
-    return __uint_as_float(u);
-#else
-    float x;
-    __builtin_memcpy(&x, &u, sizeof x);
-    return x;
-#endif
-}
-CBX_VMATH_INLINE uint64_t cbx_vm_bits_f64(double x)
-{
-#if defined(CBX_VM_DEVICE)
-    return (uint64_t)__double_as_longlong(x);
-#else
-    uint64_t u;
-    __builtin_memcpy(&u, &x, sizeof u);
-    return u;
-#endif
-}
-CBX_VMATH_INLINE double cbx_vm_float_f64(uint64_t u)
-{
-#if defined(CBX_VM_DEVICE)
-    return __longlong_as_double((int64_t)u);
-#else
-    double x;
-    __builtin_memcpy(&x, &u, sizeof x);
-    return x;
-#endif
-}
 
 /** exp(x).  Below -87.33654 (2^-126) the result is 0 (no subnormals), above 88.37626 (2^127.5)
  * +inf; NaN gives NaN. */
