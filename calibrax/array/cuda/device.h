@@ -29,10 +29,10 @@
 #define WARP_BALLOT(x)    __ballot_sync(0xffffffffu, x)
 /* What follows is computed again, not kept in registers over what went before. */
 #define FORGET(x) asm volatile("" : "+r"(x))
-#define INF_F32   CUDART_INF_F
-#define INF_F64   CUDART_INF
-#define NONE_F32  CUDART_NAN_F
-#define NONE_F64  CUDART_NAN
+#define inf_f32   CUDART_INF_F
+#define inf_f64   CUDART_INF
+#define none_f32  CUDART_NAN_F
+#define none_f64  CUDART_NAN
 
 /* The larger or smaller; NaN if either is: one instruction since sm_80 (PTX ISA, max and min with
  * .NaN). */
@@ -56,10 +56,10 @@ DEVICE float min_nan_f32(float x, float y)
 
 #include "cuda_shim.h"
 #define FORGET(x)
-#define INF_F32  ((float)INFINITY)
-#define INF_F64  ((double)INFINITY)
-#define NONE_F32 ((float)NAN)
-#define NONE_F64 ((double)NAN)
+#define inf_f32  ((float)INFINITY)
+#define inf_f64  ((double)INFINITY)
+#define none_f32 ((float)NAN)
+#define none_f64 ((double)NAN)
 DEVICE float max_nan_f32(float x, float y) { return x != x || y != y ? (float)NAN : x > y ? x : y; }
 DEVICE float min_nan_f32(float x, float y) { return x != x || y != y ? (float)NAN : x < y ? x : y; }
 #endif
@@ -91,4 +91,13 @@ DEVICE int64_t at_most(int64_t x, int64_t y) { return x < y ? x : y; }
 
 #define PASTE2(x, y) x##y
 #define PASTE(x, y)  PASTE2(x, y)
+
+/* Of an element type, in files that are included once for each: SFX is f32, f64 or bits then. */
+#define OF(name) PASTE(PASTE(name, _), SFX)
+#define T        OF(element)
+#define INF      OF(inf)
+#define NOT      OF(none) /* NaN */
+typedef float element_f32;
+typedef double element_f64;
+typedef uint32_t element_bits;
 #endif

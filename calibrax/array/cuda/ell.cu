@@ -17,35 +17,26 @@ enum {
 DEVICE float xor_f32(float x, float y) { return cbx_vm_float_f32(cbx_vm_bits_f32(x) ^ cbx_vm_bits_f32(y)); }
 DEVICE double xor_f64(double x, double y) { return cbx_vm_float_f64(cbx_vm_bits_f64(x) ^ cbx_vm_bits_f64(y)); }
 
-#define SFX    f32
-#define T      float
-#define LIMITS F32
-#define FORM   one
-#define WIDE   1
+/* Columns of a thread, by form and type. */
+enum { one_f32 = 1, one_f64 = 1, wide_f32 = 4, wide_f64 = 2 };
+#define WIDE OF(FORM)
+
+#define SFX  f32
+#define FORM one
 #include "calibrax/array/cuda/ell_rows.h"
 #undef FORM
-#undef WIDE
 #define FORM wide
-#define WIDE 4
 #include "calibrax/array/cuda/ell_rows.h"
+#undef FORM
 /* and softmax */
 #include "calibrax/array/cuda/softmax.h"
 #undef SFX
-#undef T
-#undef LIMITS
-#undef FORM
-#undef WIDE
 
-#define SFX    f64
-#define T      double
-#define LIMITS F64
-#define FORM   one
-#define WIDE   1
+#define SFX  f64
+#define FORM one
 #include "calibrax/array/cuda/ell_rows.h"
 #undef FORM
-#undef WIDE
 #define FORM wide
-#define WIDE 2
 #include "calibrax/array/cuda/ell_rows.h"
 /* and softmax */
 #include "calibrax/array/cuda/softmax.h"

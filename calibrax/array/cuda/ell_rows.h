@@ -1,13 +1,11 @@
 /* Sparse products of one float type in one width: WIDE neighbouring columns a thread, which one
- * load brings if WIDE > 1. Included once a type and width; expects SFX, T, LIMITS, FORM (its word
- * in names), WIDE.
+ * load brings if WIDE > 1. Included once a type and width; expects SFX, FORM (its word in names),
+ * WIDE.
  *
  * A group of 2^lanes_log threads takes a part of a row's columns; a row's places are folded in
  * order by one accumulator, so the bits of C depend on nothing else.  Four gathers are under way
  * before the first is folded. */
-#define OF(name)   PASTE(PASTE(name, _), SFX)
 #define HERE(name) PASTE(OF(name), PASTE(_, FORM))
-#define INF        PASTE(INF, PASTE(_, LIMITS))
 #define AHEAD      4
 
 typedef struct HERE(run) {
@@ -121,8 +119,6 @@ ENTRY(min_scaled, ELL_MIN_SCALED)
 ENTRY(log, ELL_LOG)
 ENTRY(gather, ELL_GATHER)
 
-#undef OF
 #undef HERE
-#undef INF
 #undef AHEAD
 #undef ENTRY

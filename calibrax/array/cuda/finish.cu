@@ -2,20 +2,13 @@
  * second way, epilogues of products that cuBLAS made, and bytes to bits. */
 #include "calibrax/array/cuda/device.h"
 
-#define SFX    f32
-#define LIMITS F32
-#define T      float
-#define TINY   0x1p-100f
+#define TINY     OF(tiny)
+#define tiny_f32 0x1p-100f
+#define tiny_f64 0x1p-967
+#define SFX      f32
 #include "calibrax/array/cuda/finish.h"
 #undef SFX
-#undef LIMITS
-#undef T
-#undef TINY
-
-#define SFX    f64
-#define LIMITS F64
-#define T      double
-#define TINY   0x1p-967
+#define SFX f64
 #include "calibrax/array/cuda/finish.h"
 
 /* A warp makes the words of a line, its lanes 32 neighbours; or a thread makes a word, its

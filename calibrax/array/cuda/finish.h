@@ -1,8 +1,5 @@
-/* What goes before and after the products of one float type; included once a type.  Expects SFX, T,
- * TINY (semiring.h: a sum of k products that reaches k * TINY has lost nothing), LIMITS. */
-#define OF(name) PASTE(PASTE(name, _), SFX)
-#define INF      PASTE(INF, PASTE(_, LIMITS))
-#define NOT      PASTE(NONE, PASTE(_, LIMITS))
+/* What goes before and after the products of one float type; included once a type.  Expects SFX and
+ * TINY (semiring.h: a sum of k products that reaches k * TINY has lost nothing). */
 
 /* --- log: rows' maxima and limits --- */
 
@@ -130,7 +127,3 @@ DEVICE void OF(finish)(const cbx__cuda_finish *q, int log)
 
 KERNEL(PASTE(cbx_finish_log_, SFX), cbx__cuda_finish, CBX__CUDA_BLOCK, 2) { OF(finish)(&a, 1); }
 KERNEL(PASTE(cbx_finish_real_, SFX), cbx__cuda_finish, CBX__CUDA_BLOCK, 2) { OF(finish)(&a, 0); }
-
-#undef OF
-#undef INF
-#undef NOT

@@ -1,7 +1,6 @@
 /* Parts of a product along k become C, a thread an element, the parts in order; included once an
  * element type, with what tile.h expects but the size.  Reads each part once, neighbouring threads
  * neighbouring elements. */
-#define OF(name) PASTE(PASTE(name, _), SFX)
 
 DEVICE void OF(gather)(const cbx__cuda_join *q, int step)
 {
@@ -25,4 +24,3 @@ DEVICE void OF(gather)(const cbx__cuda_join *q, int step)
     KERNEL(PASTE(cbx_join_##word##_, SFX), cbx__cuda_join, CBX__CUDA_BLOCK, 2) { OF(gather)(&a, step); }
 ENTRIES(ENTRY)
 #undef ENTRY
-#undef OF

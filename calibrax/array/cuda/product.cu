@@ -15,58 +15,40 @@ DEVICE int is_wanted(const cbx__cuda_product *p, int64_t i, int64_t j, int64_t z
            p->mask_complement;
 }
 
-/* --- f32: max and min keep NaN by themselves --- */
-#define SFX                f32
-#define LIMITS             F32
-#define T                  float
-#define TC                 float
-#define VECTOR             4
-#define WIDTH              32
-#define CAREFUL(step)      0
-#define ENTRIES(X)         X(fma, STEP_FMA) X(square, STEP_SQUARE) X(max, STEP_MAX) X(min, STEP_MIN)
-#include "calibrax/array/cuda/steps.h"
-/* then the tile */
-#include "calibrax/array/cuda/tile_sizes.h"
-/* and its parts */
-#include "calibrax/array/cuda/join.h"
-#undef SFX
-#undef LIMITS
-#undef T
-#undef TC
-#undef VECTOR
-#undef WIDTH
-#undef CAREFUL
+/* Elements in 16 bytes, bits of one, an element of C and D; panels that can make a NaN are folded by
+ * compares where max and min do not keep it by themselves. */
+#define VECTOR        ((int)(16 / sizeof(T)))
+#define WIDTH         OF(width)
+#define width_f32     32
+#define width_f64     64
+#define width_bits    32
+#define TC            OF(result)
+#define CAREFUL(step) (sizeof(T) == 8 && ((step) == STEP_MAX || (step) == STEP_MIN))
+typedef float result_f32;
+typedef double result_f64;
+typedef uint8_t result_bits;
 
-/* --- f64: they do not, so panels that can make a NaN are folded by compares --- */
-#define SFX           f64
-#define LIMITS        F64
-#define T             double
-#define TC            double
-#define VECTOR        2
-#define WIDTH         64
-#define CAREFUL(step) ((step) == STEP_MAX || (step) == STEP_MIN)
+#define ENTRIES(X) X(fma, STEP_FMA) X(square, STEP_SQUARE) X(max, STEP_MAX) X(min, STEP_MIN)
+#define SFX        f32
 #include "calibrax/array/cuda/steps.h"
 /* then the tile */
 #include "calibrax/array/cuda/tile_sizes.h"
 /* and its parts */
 #include "calibrax/array/cuda/join.h"
 #undef SFX
-#undef LIMITS
-#undef T
-#undef TC
-#undef VECTOR
-#undef WIDTH
-#undef CAREFUL
+
+#define SFX f64
+#include "calibrax/array/cuda/steps.h"
+/* then the tile */
+#include "calibrax/array/cuda/tile_sizes.h"
+/* and its parts */
+#include "calibrax/array/cuda/join.h"
+#undef SFX
 #undef ENTRIES
 
 /* --- bits: 32 steps of k a word; C and D are bytes --- */
-#define SFX           bits
-#define T             uint32_t
-#define TC            uint8_t
-#define VECTOR        4
-#define WIDTH         32
-#define CAREFUL(step) 0
-#define ENTRIES(X)    X(or, STEP_OR)
+#define SFX        bits
+#define ENTRIES(X) X(or, STEP_OR)
 
 DEVICE uint32_t start_bits(int step) { return step != STEP_OR; }
 DEVICE uint8_t empty_bits(int step) { return step != STEP_OR; }

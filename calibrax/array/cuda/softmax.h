@@ -1,9 +1,6 @@
-/* Softmax of the rows of a sparse matrix, a warp each; included once a float type.  Expects SFX, T,
- * LIMITS. Rules: cbx_ell_softmax_run.  Lane l adds the exps of places l, l + 32, ..., then the
+/* Softmax of the rows of a sparse matrix, a warp each; included once a float type.  Expects SFX.
+ * Rules: cbx_ell_softmax_run.  Lane l adds the exps of places l, l + 32, ..., then the
  * lanes' sums meet in a fixed order. */
-#define OF(name) PASTE(PASTE(name, _), SFX)
-#define INF      PASTE(INF, PASTE(_, LIMITS))
-#define NOT      PASTE(NONE, PASTE(_, LIMITS))
 
 KERNEL(PASTE(cbx_ell_softmax_, SFX), cbx__cuda_ell, CBX__CUDA_BLOCK, 2)
 {
@@ -39,7 +36,3 @@ KERNEL(PASTE(cbx_ell_softmax_, SFX), cbx__cuda_ell, CBX__CUDA_BLOCK, 2)
         y[at] = OF(exp)(values[at] - top) * sum;
     }
 }
-
-#undef OF
-#undef INF
-#undef NOT

@@ -1,7 +1,5 @@
 /* What the algebras do with two elements, at the start and at the end; included once a float type.
- * `step` is a constant wherever these are inlined.  Expects SFX and T. */
-#define OF(name) PASTE(PASTE(name, _), SFX)
-#define INF      PASTE(INF, PASTE(_, LIMITS))
+ * `step` is a constant wherever these are inlined.  Expects SFX. */
 
 DEVICE T OF(start)(int step) { return step == STEP_MAX ? -INF : step == STEP_MIN ? INF : (T)0; }
 DEVICE T OF(empty)(int step) { return OF(start)(step); }
@@ -36,5 +34,3 @@ DEVICE T OF(merge)(int step, int raw, T d, T x)
     if (step == STEP_MIN) return OF(min_nan)(d, x);
     return step == STEP_SQUARE && !raw ? OF(sqrt)(d * d + x * x) : d + x;
 }
-#undef OF
-#undef INF

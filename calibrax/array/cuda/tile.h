@@ -7,8 +7,8 @@
  *
  * Each element of C, or of a part of it along k (geometry.h), is folded by one thread, kk
  * ascending, in one accumulator: its bits depend neither on the size of the tile nor on the
- * device.  Expects SFX, T, TC (of C, D), VECTOR, WIDTH (its bits), SIZE, BLOCKS. */
-#define OF(name)   PASTE(PASTE(name, _), SFX)
+ * device.  Expects SFX, TC (of C, D), VECTOR, WIDTH (bits of an element), SIZE,
+ * BLOCKS. */
 #define HERE(name) PASTE(OF(name), PASTE(_, SIZE))
 /* A length of the tile (args.h). */
 #define TILE(what) PASTE(PASTE(PASTE(CBX__CUDA_, SIZE), PASTE(_, WIDTH)), PASTE(_, what))
@@ -240,21 +240,8 @@ DEVICE void HERE(tile)(const cbx__cuda_product *p, int step, HERE(panels) * s)
     }
 ENTRIES(ENTRY)
 
-#undef OF
 #undef HERE
-#undef TX
-#undef TY
-#undef THREADS
-#undef LOADS_A
-#undef LOADS_B
-#undef ROW_OF
-#undef COL_OF
-#undef ENTRY
 #undef TILE
+#undef ENTRY
 #undef SIZE
-#undef BM
-#undef BN
-#undef BK
-#undef TM
-#undef TN
 #undef BLOCKS

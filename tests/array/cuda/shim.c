@@ -16,26 +16,14 @@
 #include "calibrax/array/cuda/product.cu"
 /* one name means one thing in each file */
 #undef SFX
-#undef LIMITS
-#undef T
-#undef TC
-#undef VECTOR
-#undef WIDTH
-#undef CAREFUL
 #undef ENTRIES
 #include "calibrax/array/cuda/finish.cu"
 /* and the last */
 #undef SFX
-#undef LIMITS
-#undef T
-#undef TINY
 #include "calibrax/array/cuda/ell.cu"
 /* but for the probe */
 #undef SFX
-#undef LIMITS
-#undef T
 #undef FORM
-#undef WIDE
 #include "calibrax/array/cuda/probe.cu"
 
 #if defined(__SANITIZE_ADDRESS__)
