@@ -7,11 +7,6 @@
 
 #include "calibrax/array/kernels/isa_name.h"
 
-#ifndef MINMAX_F32
-#define MINMAX_F32(vec, pick, op, x, y, less) pick((x)less(y), x, y)
-#define MINMAX_F64(vec, pick, op, x, y, less) pick((x)less(y), x, y)
-#endif
-
 #define ROWS(name, T, step)                                                                                            \
     static void name(size_t n, T *restrict acc, const T *restrict row)                                                 \
     {                                                                                                                  \

@@ -1,6 +1,6 @@
 /* Lane-wise max and min of vectors of VECTOR_BYTES, as the instruction is: VMAX(x, y) gives y if
  * either is NaN (x86), NaN (ARM). `vec` is the vector type, pick(m, x, y) selects lanes where there
- * is no instruction.  isa/<name>.h has what is better than what is here.
+ * is no instruction.  isa/<name>.h has those, and of the others what is better than what is here.
  *
  * A watch sees whether terms were NaN, two vectors of them at a time: WATCH(w, x, y) is what w
  * becomes, from WATCH_START on; HAS_SEEN(w). With masks that is one compare; else a sum, which is
@@ -10,10 +10,6 @@
 
 #include "calibrax/array/kernels/isa_name.h"
 
-#ifndef MINMAX_F32
-#define MINMAX_F32(vec, pick, op, x, y, less) pick((x)less(y), x, y)
-#define MINMAX_F64(vec, pick, op, x, y, less) pick((x)less(y), x, y)
-#endif
 #ifndef HAS_NAN_F32
 #define HAS_NAN_F32(x) lanes_nan_f32(x)
 #define HAS_NAN_F64(x) lanes_nan_f64(x)

@@ -29,4 +29,7 @@
 #include <arm_neon.h>
 #define MINMAX_F32(vec, pick, op, x, y, less) ((vec)v##op##q_f32((float32x4_t)(x), (float32x4_t)(y)))
 #define MINMAX_F64(vec, pick, op, x, y, less) ((vec)v##op##q_f64((float64x2_t)(x), (float64x2_t)(y)))
+#else
+#define MINMAX_F32(vec, pick, op, x, y, less) pick((x)less(y), x, y)
+#define MINMAX_F64(vec, pick, op, x, y, less) pick((x)less(y), x, y)
 #endif
