@@ -11,23 +11,27 @@
     CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x))                                                                \
     CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
 
-/* As the table of primitives names them. */
-#define LOOPS_libm(g)      LIBM(g)
-#define LOOPS_libm_cx(g)   LIBM(g) LIBM_COMPLEX(g)
-#define LOOPS_vector(g)    VECTOR(g)
-#define LOOPS_vector_cx(g) VECTOR(g) LIBM_COMPLEX(g)
-#define LOOPS_edge(g)      VECTOR(g)
-#define LOOPS_own(g)
-#define LOOPS_FLOAT(P, g, kind) LOOPS_##kind(g)
-#define LOOPS_ROUND             LOOPS_FLOAT
-#define LOOPS_KEEP              LOOPS_FLOAT
-#define LOOPS_BINARY(P, g)
-#define LOOPS_NO
-#define LOOPS_BINARY_FLOAT                       LOOPS_BINARY
-#define LOOPS_BINARY_WIDE                        LOOPS_BINARY
-#define LOOPS_COMPARE                            LOOPS_BINARY
-#define LOOPS(name, number, word, function, ...) LOOPS_##function
-CBX_PRIM_MAP(LOOPS)
+/* Of each primitive with one operand what DO and its kind, as the table of primitives names it,
+ * make: loops here, rows of a table below. */
+#define EACH_FLOAT(P, g, kind) PASTE(DO, kind)(P, g)
+#define EACH_ROUND             EACH_FLOAT
+#define EACH_KEEP              EACH_FLOAT
+#define EACH_BINARY(P, g)
+#define EACH_NO
+#define EACH_BINARY_FLOAT                       EACH_BINARY
+#define EACH_BINARY_WIDE                        EACH_BINARY
+#define EACH_COMPARE                            EACH_BINARY
+#define EACH(name, number, word, function, ...) EACH_##function
+
+#define DO                    LOOPS_
+#define LOOPS_libm(P, g)      LIBM(g)
+#define LOOPS_libm_cx(P, g)   LIBM(g) LIBM_COMPLEX(g)
+#define LOOPS_vector(P, g)    VECTOR(g)
+#define LOOPS_vector_cx(P, g) VECTOR(g) LIBM_COMPLEX(g)
+#define LOOPS_edge(P, g)      VECTOR(g)
+#define LOOPS_own(P, g)
+CBX_PRIM_MAP(EACH)
+#undef DO
 
 /* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is
  * that of sin(2y). */
@@ -124,22 +128,14 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 #define BOTH_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
 #define ALL_ROW(P, f)                                                                                                  \
     [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
+#define DO            ROW_
 #define ROW_libm      REAL_ROW
 #define ROW_libm_cx   BOTH_ROW
 #define ROW_vector    REAL_ROW
 #define ROW_vector_cx BOTH_ROW
 #define ROW_edge      BOTH_ROW
 #define ROW_own(P, g)
-#define ROW_FLOAT(P, g, kind) ROW_##kind(P, g)
-#define ROW_ROUND             ROW_FLOAT
-#define ROW_KEEP              ROW_FLOAT
-#define ROW_BINARY(P, g)
-#define ROW_NO
-#define ROW_BINARY_FLOAT                       ROW_BINARY
-#define ROW_BINARY_WIDE                        ROW_BINARY
-#define ROW_COMPARE                            ROW_BINARY
-#define ROW(name, number, word, function, ...) ROW_##function
-    CBX_PRIM_MAP(ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
+    CBX_PRIM_MAP(EACH) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
         ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(
             ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
     [CBX_PRIM_SIGN] = { CBX__INTS(ENTRY, sign) CBX__FLOATS(ENTRY, sign) },
