@@ -78,54 +78,37 @@ CBX__DENSE(double, f64)
 #define CBX__SECOND(first, second, ...) second
 #define CBX__OWN_exp_f64 ~, exp_all_f64(whole, x, y);
 
-/* A loop of one function: fast where inside(x) is true, exact elsewhere. */
-#define CBX__VECTOR1(fn, T, D, fast, inside, exact) \
+/* A loop of one function: fast where inside is true, exact elsewhere.  B(...) is there with a second
+ * operand; AT(i) are the elements of the operands, x and z. */
+#define CBX__VECTOR(fn, T, D, fast, inside, exact, B, AT) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \
-        T a_buf[CBX__BLOCK], o_buf[CBX__BLOCK]; \
+        T a_buf[CBX__BLOCK], B(b_buf[CBX__BLOCK],) o_buf[CBX__BLOCK]; \
         char *o = p[0]; \
-        const char *a = p[1]; \
-        for (size_t m; n > 0; n -= m, o += s[0] * (ptrdiff_t)m, a += s[1] * (ptrdiff_t)m) { \
-            m = n < CBX__BLOCK ? n : CBX__BLOCK; \
-            const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
-            const T *restrict x = dense_##D(m, a, s[1], a_buf); \
-            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a; \
-            T *restrict y = direct ? (T *)o : o_buf; \
-            int rare = 0; \
-            CBX__WHOLE_BLOCK(CBX__OWN_##fast, for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
-                y[i] = fast(x[i]); \
-                rare |= !inside(x[i]); \
-            }) \
-            for (size_t i = 0; rare && i < m; i++) \
-                if (!inside(x[i])) y[i] = exact(x[i]); \
-            for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \
-        } \
-    }
-
-/* The same of two operands. */
-#define CBX__VECTOR2(fn, T, D, fast, inside, exact) \
-    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
-    { \
-        T a_buf[CBX__BLOCK], b_buf[CBX__BLOCK], o_buf[CBX__BLOCK]; \
-        char *o = p[0]; \
-        const char *a = p[1], *b = p[2]; \
+        const char *a = p[1] B(, *b = p[2]); \
         for (size_t m; n > 0; \
-             n -= m, o += s[0] * (ptrdiff_t)m, a += s[1] * (ptrdiff_t)m, b += s[2] * (ptrdiff_t)m) { \
+             n -= m, o += s[0] * (ptrdiff_t)m, a += s[1] * (ptrdiff_t)m B(, b += s[2] * (ptrdiff_t)m)) { \
             m = n < CBX__BLOCK ? n : CBX__BLOCK; \
             const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
-            const T *restrict x = dense_##D(m, a, s[1], a_buf), *restrict z = dense_##D(m, b, s[2], b_buf); \
-            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a && o != b; \
+            const T *restrict x = dense_##D(m, a, s[1], a_buf) B(, *restrict z = dense_##D(m, b, s[2], b_buf)); \
+            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a B(&& o != b); \
             T *restrict y = direct ? (T *)o : o_buf; \
             int rare = 0; \
             CBX__WHOLE_BLOCK(CBX__OWN_##fast, for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
-                y[i] = fast(x[i], z[i]); \
-                rare |= !inside(x[i], z[i]); \
+                y[i] = fast(AT(i)); \
+                rare |= !inside(AT(i)); \
             }) \
             for (size_t i = 0; rare && i < m; i++) \
-                if (!inside(x[i], z[i])) y[i] = exact(x[i], z[i]); \
+                if (!inside(AT(i))) y[i] = exact(AT(i)); \
             for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \
         } \
     }
+#define CBX__ABSENT(...)
+#define CBX__PRESENT(...) __VA_ARGS__
+#define CBX__ONE_AT(i)    x[i]
+#define CBX__TWO_AT(i)    x[i], z[i]
+#define CBX__VECTOR1(fn, T, D, fast, inside, exact) CBX__VECTOR(fn, T, D, fast, inside, exact, CBX__ABSENT, CBX__ONE_AT)
+#define CBX__VECTOR2(fn, T, D, fast, inside, exact) CBX__VECTOR(fn, T, D, fast, inside, exact, CBX__PRESENT, CBX__TWO_AT)
 /* clang-format on */
 
 #endif
