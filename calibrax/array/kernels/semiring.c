@@ -98,14 +98,15 @@ static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, bool add_by_fma
 
 /* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free. Measured
  * once a process (about a millisecond), by whoever comes first; the bits are the same either way. */
-static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dtype dtype)
+static bool adds_by_fma(const cbx_semiring *s, cbx_isa isa, cbx_dtype dtype)
 {
     enum { UNKNOWN, PLAIN, BY_FMA };
     static atomic_int known[CBX_ISA_COUNT][2];
+    const cbx__semiring_kernel *kernel = &kernels[isa][cbx__kernel_of(dtype)];
     atomic_int *mine = &known[isa][dtype == CBX_F64];
     int way = atomic_load_explicit(mine, memory_order_relaxed);
 
-    if (!kernel->has_fma) return false;
+    if (!cbx__traits_of[s->id].sums_by_fma || !kernel->has_fma) return false;
     if (way == UNKNOWN) {
         way = rehearsal_ns(kernel, true) < rehearsal_ns(kernel, false) * 95 / 100 ? BY_FMA : PLAIN;
         atomic_store_explicit(mine, way, memory_order_relaxed);
@@ -113,10 +114,7 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
     return way == BY_FMA;
 }
 
-bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
-{
-    return cbx__traits_of[s->id].sums_by_fma && adds_by_fma(cbx__semiring_best(dtype), cbx_isa_best(), dtype);
-}
+bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype) { return adds_by_fma(s, cbx_isa_best(), dtype); }
 
 /* Products of fewer steps are done before a second thread has come. */
 #define FEW_STEPS   1e6
@@ -243,8 +241,7 @@ cbx_status cbx__semiring_check(const cbx_matmul *p, cbx_err *err)
     return st ? st : check_memory(p, err);
 }
 
-static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const cbx__semiring_kernel **kernel,
-                          cbx_err *err)
+static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, cbx_err *err)
 {
     const cbx_isa isa = p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa;
     cbx_status st = check_algebra(p, err);
@@ -256,9 +253,10 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
     if (st) return st;
     const double steps = (double)p->m * (double)p->k * (double)p->n;
     *plan = (cbx__semiring_plan){ .p = p,
+                                  .isa = isa,
+                                  .kernel = &kernels[isa][cbx__kernel_of(p->dtype)],
                                   .threads = cbx__semiring_threads(
                                       p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
-    *kernel = &kernels[isa][cbx__kernel_of(p->dtype)];
     return CBX_OK;
 }
 
@@ -292,7 +290,7 @@ static size_t small_workspace(const cbx_matmul *p)
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
-static size_t workspace_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel *kernel)
+static size_t workspace_of(const cbx__semiring_plan *plan)
 {
     const cbx_matmul turned = transposed(plan->p);
     cbx__semiring_plan other = *plan;
@@ -300,18 +298,17 @@ static size_t workspace_of(const cbx__semiring_plan *plan, const cbx__semiring_k
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
     if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_small(plan->p)) return small_workspace(plan->p);
     other.p = &turned;
-    size_t one = kernel->workspace(plan), two = kernel->workspace(&other);
+    size_t one = plan->kernel->workspace(plan), two = plan->kernel->workspace(&other);
     return one > two ? one : two;
 }
 
 cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
 {
-    const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
-    const cbx_status st = plan_of(p, &plan, &kernel, err);
+    const cbx_status st = plan_of(p, &plan, err);
 
     if (st) return st;
-    *out = p->m == 0 || p->n == 0 || p->k == 0 ? 64 : workspace_of(&plan, kernel);
+    *out = p->m == 0 || p->n == 0 || p->k == 0 ? 64 : workspace_of(&plan);
     return CBX_OK;
 }
 
@@ -352,9 +349,8 @@ static bool is_plainly_right(const cbx_matmul *p)
 /* Apart, or its space on the stack would be reserved for products of few elements, too. */
 static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx_err *err)
 {
-    const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
-    cbx_status st = plan_of(p, &plan, &kernel, err);
+    cbx_status st = plan_of(p, &plan, err);
 
     if (!st) st = check_memory(p, err);
     if (st || p->m == 0 || p->n == 0) return st;
@@ -362,7 +358,7 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
         cbx__semiring_by_definition(p);
         return CBX_OK;
     }
-    size_t bytes = workspace_of(&plan, kernel);
+    const size_t bytes = workspace_of(&plan);
     if (p->workspace_bytes < bytes || (uintptr_t)p->workspace % 64 != 0)
         return cbx_fail(err, CBX_EINVAL,
                         "the workspace has %zu bytes of %zu, or is not 64-byte aligned: see cbx_matmul_workspace",
@@ -371,11 +367,10 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
         cbx__semiring_user_run(&plan);
         return CBX_OK;
     }
-    if (cbx__traits_of[p->semiring->id].sums_by_fma)
-        plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
+    plan.add_by_fma = adds_by_fma(p->semiring, plan.isa, p->dtype);
     const cbx_matmul other = transposed(p);
     if (p->c_step != 1 && p->ldc == 1) plan.p = &other;
-    kernel->run(&plan);
+    plan.kernel->run(&plan);
     return CBX_OK;
 }
 
@@ -388,9 +383,8 @@ cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
 
 static cbx_status run_limit(const cbx_matmul *p, bool fed, cbx_err *err)
 {
-    const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
-    const cbx_status st = plan_of(p, &plan, &kernel, err);
+    const cbx_status st = plan_of(p, &plan, err);
 
     if (st) return st;
     if (p->semiring->functions)
@@ -398,9 +392,8 @@ static cbx_status run_limit(const cbx_matmul *p, bool fed, cbx_err *err)
                         p->semiring->name);
     if (p->dtype == CBX_BOOL)
         return cbx_fail(err, CBX_EDTYPE, "booleans have no limit in registers: their products use tables in memory");
-    if (cbx__traits_of[p->semiring->id].sums_by_fma)
-        plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
-    kernel->limit(&plan, fed);
+    plan.add_by_fma = adds_by_fma(p->semiring, plan.isa, p->dtype);
+    plan.kernel->limit(&plan, fed);
     return CBX_OK;
 }
 
@@ -409,9 +402,8 @@ cbx_status cbx_matmul_fed_limit_run(const cbx_matmul *p, cbx_err *err) { return 
 
 cbx_status cbx_matmul_define(const cbx_matmul *p, cbx_err *err)
 {
-    const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
-    cbx_status st = plan_of(p, &plan, &kernel, err);
+    cbx_status st = plan_of(p, &plan, err);
 
     if (!st) st = check_memory(p, err);
     if (!st && p->m > 0 && p->n > 0) cbx__semiring_by_definition(p);

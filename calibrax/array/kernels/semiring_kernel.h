@@ -21,8 +21,10 @@ typedef struct cbx__semiring_blocks {
 
 typedef struct cbx__semiring_plan {
     const cbx_matmul *p;
-    int threads;     /* resolved: >= 1 */
-    bool add_by_fma; /* tropical: a * 1 + b on the pipes of multiplication */
+    cbx_isa isa;
+    const struct cbx__semiring_kernel *kernel; /* of that isa and the dtype */
+    int threads;                               /* resolved: >= 1 */
+    bool add_by_fma;                           /* tropical: a * 1 + b on the pipes of multiplication */
 } cbx__semiring_plan;
 
 /** A convolution, as each instruction set's build receives it. */
