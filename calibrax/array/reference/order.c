@@ -59,42 +59,35 @@ static void argsort_lane(const cbx__sort *k, const cbx_call *call, const lane *l
     if (!there) store_lane(l, CBX_I64, l->n, at);
 }
 
+/* The dtype that elements are sorted in: of 32 bits if they have no more. */
+static cbx_dtype sorted_dtype(cbx_dtype t)
+{
+    if (t == CBX_F32 || cbx_dtype_size(t) > sizeof(uint32_t)) return t;
+    return cbx__ref_wide(t) == CBX_I64 ? CBX_I32 : CBX_U32;
+}
+
 /* Elements in order; in the result itself if they lie there as keys would. */
-static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *scratch)
+static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, void *scratch)
 {
-    cbx_dtype t = call->results->dtype, wide = cbx__ref_wide(t);
-    bool there = t == wide && l->dst_step == 8;
-    uint64_t *keys = there ? (uint64_t *)l->dst : scratch;
-
-    lane_keys(k, call, l, keys);
-    k->sort(wide, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
-    if (!there) store_lane(l, t, l->n, keys);
-}
-
-/* The dtype of 32 bits that elements are sorted in; of 64 bits: none, COUNT. */
-static cbx_dtype narrow_dtype(cbx_dtype t)
-{
-    if (cbx_dtype_size(t) > sizeof(uint32_t)) return CBX_DTYPE_COUNT;
-    return t == CBX_F32 ? CBX_F32 : cbx__ref_wide(t) == CBX_I64 ? CBX_I32 : CBX_U32;
-}
-
-static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint32_t *scratch)
-{
-    const cbx_dtype t = call->results->dtype, as = narrow_dtype(t);
-    const ptrdiff_t size = sizeof *scratch;
+    const cbx_dtype t = call->results->dtype, as = sorted_dtype(t);
+    const bool descending = call->attrs->mode;
+    const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(as);
     const bool there = t == as && l->dst_step == size;
-    const cbx__loop load = cbx__move_loop(t, as);
-    const cbx__loop store = cbx__move_loop(as, t);
-    uint32_t *keys = there ? (uint32_t *)(void *)l->dst : scratch;
+    void *keys = there ? l->dst : scratch, *work = there ? scratch : (char *)scratch + l->n * (size_t)size;
     const void *values = l->src;
 
     if (t != as || l->step != size) {
-        cbx__move(load, l->n, keys, size, l->src, l->step);
+        cbx__move(cbx__move_loop(t, as), l->n, keys, size, l->src, l->step);
         values = keys;
     }
-    k->keys_32(as, call->attrs->mode, false, l->n, values, keys);
-    k->sort_32(as, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
-    if (!there) cbx__move(store, l->n, l->dst, l->dst_step, keys, size);
+    if (size == (ptrdiff_t)sizeof(uint32_t)) {
+        k->keys_32(as, descending, false, l->n, values, keys);
+        k->sort_32(as, descending, l->n, keys, work);
+    } else {
+        k->keys(as, descending, false, l->n, values, keys);
+        k->sort(as, descending, l->n, keys, work);
+    }
+    if (!there) cbx__move(cbx__move_loop(as, t), l->n, l->dst, l->dst_step, keys, size);
 }
 
 /* ---- elements of one or two bytes, counted ---- */
@@ -194,8 +187,6 @@ CBX__RUN(sort)
             argsort_lane(k, call, &l, scratch.data);
         else if (counted)
             count_lane(call, &l, scratch.data);
-        else if (call->prim == CBX_PRIM_SORT && narrow_dtype(x->desc.dtype) != CBX_DTYPE_COUNT)
-            sort_narrow_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT)
             sort_lane(k, call, &l, scratch.data);
         else
