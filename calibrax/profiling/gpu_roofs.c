@@ -151,7 +151,7 @@ cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
     cbx_json *v = cbx_json_object(J_TEXT("name", g->name), J_INT("index", g->index),
                                   J_NUMBER("compute_capability", g->capability_major + g->capability_minor / 10.0),
                                   J_INT("multiprocessors", g->multiprocessors), J_INT("memory_bytes", g->memory_bytes));
-    cbx_json *list, *one, *roofs, *rates, *levels;
+    cbx_json *list, *one, *rates = cbx_json_new_object(), *levels = cbx_json_new_object();
     char name[64];
 
     list = cbx_json_set_array(v, "rates");
@@ -169,9 +169,6 @@ cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
             put_figure(cbx_json_set_object(one, cbx_cuda_traffic_name(k)), &g->traffic[l][k], "bytes_per_s");
     }
     put_health(cbx_json_set_object(v, "meanwhile"), g);
-    roofs = cbx_json_set_object(v, "roofs"); /* for a run's metadata.roofs */
-    rates = cbx_json_set_object(roofs, "flop_per_s");
-    levels = cbx_json_set_object(roofs, "bytes_per_s");
     for (cbx_cuda_rate r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
         snprintf(name, sizeof name, "%s, %s", cbx_cuda_rate_type(r), cbx_cuda_rate_unit(r));
         if (g->rate[r].best > 0) cbx_json_set_double(rates, name, g->rate[r].best);
@@ -180,6 +177,8 @@ cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
         const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
         if (rate > 0) cbx_json_set_double(levels, level_names[l], rate);
     }
-    cbx_json_set_int(v, "measured_us", g->measured_us);
+    cbx_json_put(v, /* roofs: for a run's metadata.roofs */
+                 J_JSON("roofs", cbx_json_object(J_JSON("flop_per_s", rates), J_JSON("bytes_per_s", levels))),
+                 J_INT("measured_us", g->measured_us));
     return v;
 }

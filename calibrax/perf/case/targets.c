@@ -87,14 +87,12 @@ const char *cbx_target_sentence(const cbx_target_check *t, char *buf, size_t siz
 
 cbx_json *cbx_target_json(const cbx_target_check *t)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_put(o, J_TEXT("benchmark", t->benchmark), J_TEXT("metric", t->metric), J_NUMBER("target", t->target),
-                 J_TEXT("direction", cbx_direction_name(t->direction)), J_NUMBER("value", t->value.value),
-                 J_KNOWN("lower", isfinite(t->value.lower) ? t->value.lower : NAN),
-                 J_KNOWN("upper", isfinite(t->value.upper) ? t->value.upper : NAN),
-                 J_TEXT("outcome", cbx_target_outcome_name(t->outcome)), J_KNOWN("margin", t->margin));
-    return cbx_json_finish(o);
+    return cbx_json_finish(
+        cbx_json_object(J_TEXT("benchmark", t->benchmark), J_TEXT("metric", t->metric), J_NUMBER("target", t->target),
+                        J_TEXT("direction", cbx_direction_name(t->direction)), J_NUMBER("value", t->value.value),
+                        J_KNOWN("lower", isfinite(t->value.lower) ? t->value.lower : NAN),
+                        J_KNOWN("upper", isfinite(t->value.upper) ? t->value.upper : NAN),
+                        J_TEXT("outcome", cbx_target_outcome_name(t->outcome)), J_KNOWN("margin", t->margin)));
 }
 
 int cbx_targets_exit_code(const cbx_target_check *checks, size_t n)

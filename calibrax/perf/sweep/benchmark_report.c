@@ -183,11 +183,8 @@ static const cbx_json *reported(const cbx__launch *l)
 static void add_failure(cbx_json *list, const char *benchmark, size_t launch, const char *phase, cbx_status st,
                         const char *message)
 {
-    cbx_json *o = cbx_json_push_object(list);
-
-    if (benchmark) cbx_json_set_string(o, "benchmark", benchmark);
-    cbx_json_put(o, J_INT("launch", launch), J_TEXT("phase", phase), J_TEXT("status", cbx_status_name(st)),
-                 J_TEXT("message", message));
+    cbx_json_put(cbx_json_push_object(list), J_GIVEN("benchmark", benchmark), J_INT("launch", launch),
+                 J_TEXT("phase", phase), J_TEXT("status", cbx_status_name(st)), J_TEXT("message", message));
 }
 
 /* The entry of metadata.benchmarks. */
@@ -470,13 +467,12 @@ int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 
 cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r)
 {
-    cbx_json *o = cbx_json_document("calibrax-benchmark-report",
-                                    r->run ? J_JSON("run", cbx_run_to_json(r->run)) : J_NULL("run"),
-                                    J_JSON("targets", targets_json(r)));
-    cbx_json *failures = cbx_json_set_array(o, "failures");
+    cbx_json *failures = cbx_json_new_array();
 
     for (const cbx_benchmark_failure *f = r->failures; f < r->failures + r->nfailures; f++)
         add_failure(failures, f->benchmark, f->launch, f->phase, f->status, f->message);
-    cbx_json_put(o, J_BOOL("interrupted", r->interrupted), J_INT("exit_code", cbx_benchmark_report_exit_code(r)));
-    return cbx_json_finish(o);
+    return cbx_json_finish(cbx_json_document(
+        "calibrax-benchmark-report", r->run ? J_JSON("run", cbx_run_to_json(r->run)) : J_NULL("run"),
+        J_JSON("targets", targets_json(r)), J_JSON("failures", failures), J_BOOL("interrupted", r->interrupted),
+        J_INT("exit_code", cbx_benchmark_report_exit_code(r))));
 }

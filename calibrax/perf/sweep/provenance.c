@@ -30,14 +30,7 @@ static cbx_json *ints(const int *x, size_t n)
 static const char no_launch[] = "no launch was measured";
 
 /* A number, or null and the reason beside it. */
-static void set_known(cbx_json *o, const char *key, double v, const char *why)
-{
-    char name[64];
-
-    snprintf(name, sizeof name, "%s_reason", key);
-    cbx_json_set_number(o, key, v);
-    if (!isfinite(v)) cbx_json_set_string(o, name, why);
-}
+#define NUMBER_OR(key, v, why) J_FINITE(key, v), J_GIVEN(key "_reason", isfinite(v) ? NULL : (why))
 
 static void set_probe(cbx_json *o, const cbx_probe *probe)
 {
@@ -173,15 +166,16 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
             if (r->epoch_ns[e] > 0) apart = fmax(apart, fabs(r->outer_ns[e] / r->epoch_ns[e] - 1));
         }
     }
-    cbx_json_put(o, J_INT("steal_ticks", steal), J_INT("voluntary_switches", voluntary),
-                 J_INT("involuntary_switches", involuntary));
-    set_known(o, "load_1min_max", load, a->first ? "/proc/loadavg cannot be read" : no_launch);
-    set_known(o, "clocks_apart_max", apart, "no epoch was timed");
-    set_known(o, "cpu_pressure_percent_max", pressure, a->first ? "the kernel reports no pressure" : no_launch);
-    cbx_json_put(o, J_INT("confined_launches", confined), J_INT("contended_launches", contended),
-                 J_INT("unhealthy_launches", unhealthy) /* that count anyway */, J_INT("epochs_measured_again", again));
-    set_known(o, "waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed");
-    cbx_json_put(o, COUNT_IF(threads > 0, "threads_seen_max", threads), COUNT_IF(counts_heat, "throttles", throttles));
+    cbx_json_put(
+        o, J_INT("steal_ticks", steal), J_INT("voluntary_switches", voluntary),
+        J_INT("involuntary_switches", involuntary),
+        NUMBER_OR("load_1min_max", load, a->first ? "/proc/loadavg cannot be read" : no_launch),
+        NUMBER_OR("clocks_apart_max", apart, "no epoch was timed"),
+        NUMBER_OR("cpu_pressure_percent_max", pressure, a->first ? "the kernel reports no pressure" : no_launch),
+        J_INT("confined_launches", confined), J_INT("contended_launches", contended),
+        J_INT("unhealthy_launches", unhealthy) /* that count anyway */, J_INT("epochs_measured_again", again),
+        NUMBER_OR("waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed"),
+        COUNT_IF(threads > 0, "threads_seen_max", threads), COUNT_IF(counts_heat, "throttles", throttles));
 }
 
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
@@ -196,7 +190,7 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     const cbx_json *hello = NULL;                           /* the last description that a worker gave of itself */
     double peak = NAN;
     char now[CBX_TIME_SIZE];
-    cbx_json *part, *env;
+    cbx_json *env;
     char sha[80];
     const size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
     const bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
@@ -222,11 +216,12 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
                  J_JSON("cpu_affinity", ints(p->cores, p->ncores)), J_INT("threads", s->threads),
                  J_TEXT("precision_policy", cbx__policy_applied(provider, s->precision)),
                  J_JSON("policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true)));
-    part = cbx_json_set_object(o, "memory"); /* the limit of the workers, what enforced it, and a tree's peak */
-    set_known(part, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
-              a->last ? "the memory of the worker is not limited" : no_launch);
-    cbx_json_set_string(part, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
-    set_known(part, "tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch);
+    /* the limit of the workers, what enforced it, and a tree's peak */
+    cbx_json_put(cbx_json_set_object(o, "memory"),
+                 NUMBER_OR("limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
+                           a->last ? "the memory of the worker is not limited" : no_launch),
+                 J_TEXT("limit_by", a->last ? a->last->record.memory_limit_by : NULL),
+                 NUMBER_OR("tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch));
     set_scheduler(cbx_json_set_object(o, "scheduler"), s);
     for (size_t i = 0; i < CBX_LEN(keep_nothing); i++) cold = cold || (cpu && !strcmp(provider, keep_nothing[i]));
     env = cbx_json_new_object();
@@ -254,14 +249,8 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
  * Nothing here names a
  * host, a user or a path. */
 /* Readings that are called in the line what they are called here. */
-/* clang-format off */
-#define EACH_READING(DOUBLE, COUNT) \
-    COUNT(iterations) DOUBLE(empty_epoch_ns) DOUBLE(first_call_ns) DOUBLE(compile_ns) DOUBLE(ready_ns) \
-    DOUBLE(overhead_ns) DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes) DOUBLE(hwm_increase_bytes) \
-    DOUBLE(device_peak_bytes) DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s) DOUBLE(cpu_system_s) \
-    COUNT(voluntary_switches) COUNT(involuntary_switches) COUNT(steal_ticks) DOUBLE(load_1min) COUNT(measured_again) \
-    DOUBLE(clock_doubt) COUNT(left_behind)
-/* clang-format on */
+#define DOUBLE(member) J_NUMBER(#member, r->member)
+#define COUNT(member)  J_INT(#member, r->member)
 
 void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
                    cbx_text *out)
@@ -269,11 +258,11 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
     const cbx_launch_record *r = &l->record;
     const cbx_fidelity *f = &r->fidelity;
     char message[CBX_ERR_MESSAGE_SIZE];
-    cbx_json *o = cbx_json_new_object(), *point = NULL;
+    cbx_json *point = NULL;
 
     /* where and how the launch was made */
-    cbx_json_put(o, J_TEXT("schema", "nperf-launch"), J_INT("version", 1), J_TEXT("run_id", s->run_id),
-                 J_TEXT("case", s->opts->case_ops->name));
+    cbx_json *o = cbx_json_document("nperf-launch", J_TEXT("run_id", s->run_id),
+                                    J_TEXT("case", s->opts->case_ops->name));
     if (!cbx_json_parse(p->json, strlen(p->json), "point", &point, NULL)) cbx_json_set(o, "param_point", point);
     cbx_json_put(o, J_TEXT("platform", a->platform), J_TEXT("baseline", a->baseline->name),
                  J_TEXT("variant", a->variant), J_INT("round", l->round), J_INT("position", l->position),
@@ -291,12 +280,14 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
         cbx_json_put(o, J_TEXT("message", message), J_TEXT("phase", r->phase), J_INT("exit_code", r->exit_code),
                      J_INT("term_signal", r->term_signal));
     }
-    cbx_json_put(o, J_NUMBERS("epoch_ns", r->epoch_ns, r->epochs), J_NUMBERS("outer_ns", r->outer_ns, r->epochs));
-#define DOUBLE(member) cbx_json_set_double(o, #member, r->member);
-#define COUNT(member)  cbx_json_set_int(o, #member, (int64_t)r->member);
-    EACH_READING(DOUBLE, COUNT)
     cbx_json_put(
-        o, COUNT_IF(r->threads_seen, "threads_seen", r->threads_seen), J_NUMBERS("wait_ns", r->wait_ns, r->epochs),
+        o, J_NUMBERS("epoch_ns", r->epoch_ns, r->epochs), J_NUMBERS("outer_ns", r->outer_ns, r->epochs),
+        COUNT(iterations), DOUBLE(empty_epoch_ns), DOUBLE(first_call_ns), DOUBLE(compile_ns), DOUBLE(ready_ns),
+        DOUBLE(overhead_ns), DOUBLE(hwm_bytes), DOUBLE(hwm_start_bytes), DOUBLE(hwm_increase_bytes),
+        DOUBLE(device_peak_bytes), DOUBLE(tree_peak_bytes), DOUBLE(cpu_user_s), DOUBLE(cpu_system_s),
+        COUNT(voluntary_switches), COUNT(involuntary_switches), COUNT(steal_ticks), DOUBLE(load_1min),
+        COUNT(measured_again), DOUBLE(clock_doubt), COUNT(left_behind),
+        COUNT_IF(r->threads_seen, "threads_seen", r->threads_seen), J_NUMBERS("wait_ns", r->wait_ns, r->epochs),
         J_BOOL("contended", r->contended), J_NUMBER("cpu_pressure_percent", r->pressure_percent),
         f->checked ? J_JSON("fidelity", cbx_json_object(J_BOOL("ok", f->ok), J_NUMBER("rel_to_tol", f->rel_to_tol),
                                                         J_INT("mismatched", f->mismatched), J_INT("checks", f->checks),

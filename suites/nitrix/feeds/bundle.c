@@ -57,23 +57,20 @@ static void put_platforms(cbx_arena *arena, const cbx__feed_rows *f, cbx_json *a
     }
 }
 
-static void put_bundle(cbx_arena *arena, const cbx__feed_rows *f, const char *case_name, cbx_json *o)
+static cbx_json *bundle_of(cbx_arena *arena, const cbx__feed_rows *f, const char *case_name)
 {
     const char *reference = NULL;
-    cbx_json *point = NULL;
+    cbx_json *platforms = cbx_json_new_object();
 
     for (size_t i = f->n; i-- > 0 && !reference;) reference = f->rows[i]->ratio_vs;
-    (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
-    cbx_json_put(o, J_TEXT("schema", "nperf-bundle"), J_INT("version", 1),
-                 J_TEXT("op", cbx_feed_qualname(arena, case_name)), J_TEXT("case", case_name),
-                 J_TEXT("machine", f->machine), J_JSON("point", point), J_TEXT("ratio_reference", reference),
-                 J_NUMBER("fidelity_threshold", 1.0),
-                 J_TEXT("fidelity_threshold_unit", "largest error over its bound"));
-    put_platforms(arena, f, cbx_json_set_object(o, "platforms"));
-    cbx_json_put(o, J_NULL("recommendation"),
-                 J_TEXT("note",
-                        "evidence, never a verdict; ratio_vs_reference is minimum over the reference's minimum, "
-                        "below 1: faster than the reference"));
+    put_platforms(arena, f, platforms);
+    return cbx_json_document(
+        "nperf-bundle", J_TEXT("op", cbx_feed_qualname(arena, case_name)), J_TEXT("case", case_name),
+        J_TEXT("machine", f->machine), J_JSON("point", cbx__feed_point_json(f)), J_TEXT("ratio_reference", reference),
+        J_NUMBER("fidelity_threshold", 1.0), J_TEXT("fidelity_threshold_unit", "largest error over its bound"),
+        J_JSON("platforms", platforms), J_NULL("recommendation"),
+        J_TEXT("note", "evidence, never a verdict; ratio_vs_reference is minimum over the reference's minimum, "
+                       "below 1: faster than the reference"));
 }
 
 cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_opts *opts, cbx_json **out,
@@ -94,8 +91,7 @@ cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_
             st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is not a JSON object", opts->point);
     }
     if (!st && !m.failed) st = cbx__feed_select(&m.arena, rows, &want, &f, err);
-    if (!st) o = cbx_json_new_object();
-    if (!st && !m.failed) put_bundle(&m.arena, &f, opts->case_name, o);
+    if (!st && !m.failed) o = bundle_of(&m.arena, &f, opts->case_name);
     return cbx__feed_end(&m, st, o, "a bundle", out, err);
 }
 
@@ -173,11 +169,10 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out)
     cbx_text_puts(out, "# ");
     cbx_text_put_markdown(out, cbx_json_get_string(bundle, "op", "?"));
     cbx_text_puts(out, "\n\nPoint ");
-    const cbx_json *point = cbx_json_get(bundle, "point");
     cbx_text text;
 
     cbx_text_init(&text, &out->al);
-    cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_json_write(cbx_json_get(bundle, "point"), CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
     if (text.status) out->status = text.status;
     put_code(out, cbx_text_str(&text), text.len);
     cbx_text_clear(&text);

@@ -150,10 +150,10 @@ static bool represents(cbx_arena *arena, const op *o, const char *qualname)
 }
 
 /* @param ops  operations of the catalogue; NULL: no catalogue */
-static void put_coverage(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *root)
+static cbx_json *coverage_of(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena)
 {
-    cbx_json_put(root, J_TEXT("schema", "nperf-coverage"), J_INT("version", 1));
-    cbx_json *list = cbx_json_set_array(root, "ops");
+    cbx_json *root = cbx_json_new_document("nperf-coverage"), *list = cbx_json_set_array(root, "ops");
+
     for (size_t i = 0; i < n; i++) put_op(&all[i], arena, cbx_json_push_object(list));
     cbx_json *unmeasured = cbx_json_set_array(root, "unmeasured");
     for (size_t i = 0; i < cbx_json_length(ops); i++) {
@@ -170,6 +170,7 @@ static void put_coverage(const cbx_json *ops, const op *all, size_t n, cbx_arena
             i++;
         if (i == cbx_json_length(ops)) cbx_json_push_string(orphans, all[k].case_name);
     }
+    return root;
 }
 
 static void add_case(op *all, size_t *n, const char *name)
@@ -193,7 +194,5 @@ cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *con
     for (size_t i = 0; all && i < rows->count; i++) add_case(all, &n, rows->rows[i].case_name);
     for (size_t i = 0; all && i < ncases; i++) add_case(all, &n, cases[i]);
     for (size_t i = 0; all && i < n; i++) summarize(&all[i], rows, &m.arena);
-    cbx_json *report = cbx_json_new_object();
-    if (all) put_coverage(ops, all, n, &m.arena, report);
-    return cbx__feed_end(&m, CBX_OK, report, "a coverage report", out, err);
+    return cbx__feed_end(&m, CBX_OK, all ? coverage_of(ops, all, n, &m.arena) : NULL, "a coverage report", out, err);
 }

@@ -47,6 +47,14 @@ const char *cbx__feed_point(cbx_arena *arena, const char *json)
     return copy;
 }
 
+cbx_json *cbx__feed_point_json(const cbx__feed_rows *f)
+{
+    cbx_json *point = NULL;
+
+    (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
+    return point;
+}
+
 const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row)
 {
     if (!row->variant || !strcmp(row->variant, "default")) return cbx_arena_strdup(arena, row->baseline);

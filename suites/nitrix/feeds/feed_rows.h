@@ -35,6 +35,8 @@ typedef struct cbx__feed_rows {
 
 /** Parameters without the seed, keys sorted, compact; NULL: out of memory, or not JSON. */
 const char *cbx__feed_point(cbx_arena *arena, const char *json);
+/** The point of the rows that were selected; the reference is the caller's. */
+cbx_json *cbx__feed_point_json(const cbx__feed_rows *f);
 /** "openblas (tuned)" */
 const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row);
 /** All memory is in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only);

@@ -77,16 +77,15 @@ static void put_device(cbx_arena *arena, const cbx__feed_rows *f, const char *de
 static void put_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_feed_opts *opts, cbx_json *fields)
 {
     const char *reference = opts->reference ? opts->reference : "naive-dense", *ratio_vs = NULL;
-    cbx_json *meta = cbx_json_set_object(fields, "_meta"), *point = NULL, *notes;
+    cbx_json *meta = cbx_json_set_object(fields, "_meta"), *notes;
 
     for (size_t i = f->n; i-- > 0 && !ratio_vs;) ratio_vs = f->rows[i]->ratio_vs;
     const char *primary = opts->primary ? opts->primary : ratio_vs ? ratio_vs : "nitrix-jax";
     const char *rule = opts->primary ? "as named"
                        : ratio_vs    ? "the reference of the rows' ratios"
                                      : "the default, since no row has a ratio";
-    (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
-    cbx_json_put(meta, J_JSON("point", point), J_TEXT("reference", reference), J_TEXT("primary", primary),
-                 J_TEXT("primary_rule", rule),
+    cbx_json_put(meta, J_JSON("point", cbx__feed_point_json(f)), J_TEXT("reference", reference),
+                 J_TEXT("primary", primary), J_TEXT("primary_rule", rule),
                  J_TEXT("ratio_convention", "primary min / reference min; below 1: the library is faster"),
                  J_TEXT("machine", f->machine), J_TEXT("source", opts->source ? opts->source : "nperf rows"));
     notes = cbx_json_set_object(meta, "notes");
