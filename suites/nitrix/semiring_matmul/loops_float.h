@@ -21,28 +21,22 @@ static inline void NAME(row_square)(size_t n, T a, const T *restrict b, T *restr
         c[j] += d * d;
     }
 }
-static inline void NAME(row_max)(size_t n, T a, const T *restrict b, T *restrict c)
-{
-    for (size_t j = 0; j < n; j++) c[j] = a + b[j] > c[j] ? a + b[j] : c[j];
-}
-static inline void NAME(row_min)(size_t n, T a, const T *restrict b, T *restrict c)
-{
-    for (size_t j = 0; j < n; j++) c[j] = a + b[j] < c[j] ? a + b[j] : c[j];
-}
-static inline void NAME(row_max_nan)(size_t n, T a, const T *restrict b, T *restrict c)
-{
-    for (size_t j = 0; j < n; j++) {
-        const T t = a + b[j];
-        c[j] = ((t > c[j]) | (t != t)) ? t : c[j];
+/* row_max and row_min, and those that let a NaN stay. */
+#define EXTREME_ROWS(word, BEYOND)                                                                                     \
+    static inline void NAME(row_##word)(size_t n, T a, const T *restrict b, T *restrict c)                             \
+    {                                                                                                                  \
+        for (size_t j = 0; j < n; j++) c[j] = a + b[j] BEYOND c[j] ? a + b[j] : c[j];                                  \
+    }                                                                                                                  \
+    static inline void NAME(row_##word##_nan)(size_t n, T a, const T *restrict b, T *restrict c)                       \
+    {                                                                                                                  \
+        for (size_t j = 0; j < n; j++) {                                                                               \
+            const T t = a + b[j];                                                                                      \
+            c[j] = ((t BEYOND c[j]) | (t != t)) ? t : c[j];                                                            \
+        }                                                                                                              \
     }
-}
-static inline void NAME(row_min_nan)(size_t n, T a, const T *restrict b, T *restrict c)
-{
-    for (size_t j = 0; j < n; j++) {
-        const T t = a + b[j];
-        c[j] = ((t < c[j]) | (t != t)) ? t : c[j];
-    }
-}
+EXTREME_ROWS(max, >)
+EXTREME_ROWS(min, <)
+#undef EXTREME_ROWS
 /* Online log-sum-exp (Milakov & Gimelshein, arXiv 1805.02867): top is the largest term so far, sum
  * the sum of exp(t - top). Equal infinities count as a difference of 0, so +inf stays +inf and -inf
  * stays -inf; a NaN goes into the sum and stays. */

@@ -59,6 +59,17 @@ cbx_matmul cbx__sm_product(const cbx__sm_point *p);
 cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, const cbx_matmul *product, size_t spare_bytes,
                                 void **plan, cbx_err *err);
 void cbx__sm_run_product(void *plan);
+/** Its `prepare`: over `algebra` and the first k terms, of point p, on one thread or, 0, on all that the worker has. */
+#define CBX__SM_PREPARE(name, algebra, terms, threads_, spare)                                                         \
+    static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
+    {                                                                                                                  \
+        const cbx__sm_point p = cbx__sm_read(given);                                                                   \
+        cbx_matmul product = cbx__sm_product(&p);                                                                      \
+        product.semiring = cbx_semiring_get(algebra);                                                                  \
+        product.k = terms;                                                                                             \
+        product.threads = threads_;                                                                                    \
+        return cbx__sm_plan_product(ctx, given, &product, spare, plan, err);                                           \
+    }
 
 /** Loops of stream and naive-dense, built for each instruction set (loops_isa.c). */
 typedef struct cbx__sm_loops {

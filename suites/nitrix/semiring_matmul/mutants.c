@@ -10,30 +10,19 @@
 #include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-/* A plan of the tiled kernel over `algebra` and the first k terms, of point p. */
-#define PREPARE_PRODUCT(name, algebra, terms, spare)                                                                   \
-    static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
-    {                                                                                                                  \
-        const cbx__sm_point p = cbx__sm_read(given);                                                                   \
-        cbx_matmul product = cbx__sm_product(&p);                                                                      \
-        product.semiring = cbx_semiring_get(algebra);                                                                  \
-        product.k = terms;                                                                                             \
-        return cbx__sm_plan_product(ctx, given, &product, spare, plan, err);                                           \
-    }
-
 /* --- the last k is dropped --- */
 
 /* One boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are wanted. */
 CBX__SUITE_SUPPORTS(supports_drop, cbx__sm_point, cbx__sm_read,
                     p.k > 0 && (p.dtype != CBX_BOOL || p.m * p.n >= 24 * p.k))
 
-PREPARE_PRODUCT(prepare_drop, p.semiring->id, p.k - 1, 0)
+CBX__SM_PREPARE(prepare_drop, p.semiring->id, p.k - 1, 1, 0)
 
 /* --- B is read one row too far, around the end --- */
 
 CBX__SUITE_SUPPORTS(supports_next_row, cbx__sm_point, cbx__sm_read, p.k > 1)
 
-PREPARE_PRODUCT(prepare_next_row, p.semiring->id, p.k, p.k *p.n *cbx_dtype_size(p.dtype))
+CBX__SM_PREPARE(prepare_next_row, p.semiring->id, p.k, 1, p.k *p.n *cbx_dtype_size(p.dtype))
 
 static void run_next_row(void *plan)
 {
@@ -50,13 +39,13 @@ static void run_next_row(void *plan)
 
 CBX__SUITE_SUPPORTS(supports_log_max, cbx__sm_point, cbx__sm_read, p.semiring->id == CBX_ALGEBRA_LOG && p.k > 1)
 
-PREPARE_PRODUCT(prepare_log_max, CBX_ALGEBRA_TROPICAL_MAX_PLUS, p.k, 0)
+CBX__SM_PREPARE(prepare_log_max, CBX_ALGEBRA_TROPICAL_MAX_PLUS, p.k, 1, 0)
 
 /* --- boolean forgets the last packed word of 32 --- */
 
 CBX__SUITE_SUPPORTS(supports_last_word, cbx__sm_point, cbx__sm_read, p.semiring->id == CBX_ALGEBRA_BOOLEAN && p.k > 32)
 
-PREPARE_PRODUCT(prepare_last_word, CBX_ALGEBRA_BOOLEAN, (p.k - 1) / 32 * 32, 0)
+CBX__SM_PREPARE(prepare_last_word, CBX_ALGEBRA_BOOLEAN, (p.k - 1) / 32 * 32, 1, 0)
 
 /* --- everything is rounded to the 11 bits of a half --- */
 
@@ -76,7 +65,7 @@ CBX__SUITE_SUPPORTS(supports_tf32, cbx__sm_point, cbx__sm_read,
                     p.k > 0 && (p.semiring->id == CBX_ALGEBRA_REAL || p.semiring->id == CBX_ALGEBRA_EUCLIDEAN ||
                                 p.semiring->id == CBX_ALGEBRA_LOG))
 
-PREPARE_PRODUCT(prepare_tf32, p.semiring->id, p.k, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype))
+CBX__SM_PREPARE(prepare_tf32, p.semiring->id, p.k, 1, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype))
 
 static void run_tf32(void *plan)
 {

@@ -58,12 +58,10 @@ static const cbx__sm_loops *const loops[CBX_ISA_COUNT] = {
     CBX_ISA_MAP(ENTRY)
 };
 
-static cbx_status prepare_stream(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    const size_t sums = p.semiring->id == CBX_ALGEBRA_LOG ? p.m * p.n * cbx_dtype_size(p.dtype) : 0;
-    return cbx__sm_plan_create(ctx, params, sums, 0, plan, err);
-}
+CBX__SUITE_PREPARE_BY(prepare_stream, cbx__sm_point, cbx__sm_read,
+                      cbx__sm_plan_create(ctx, given,
+                                          p.semiring->id == CBX_ALGEBRA_LOG ? p.m * p.n * cbx_dtype_size(p.dtype) : 0,
+                                          0, plan, err))
 
 CBX__SUITE_PREPARE_BY(prepare_dense, cbx__sm_point, cbx__sm_read,
                       cbx__sm_plan_create(ctx, given, (p.m * p.k + 1) * p.n * cbx_dtype_size(p.dtype), 0, plan, err))
@@ -82,21 +80,8 @@ const cbx_baseline_ops cbx__sm_naive_dense = CBX__SM_NATIVE(
 
 /* --- the toolkit's kernel and its limits --- */
 
-static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    const cbx_matmul product = cbx__sm_product(&p);
-    return cbx__sm_plan_product(ctx, params, &product, 0, plan, err);
-}
-
-/* As many threads as the worker has. */
-static cbx_status prepare_calibrax(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    cbx_matmul product = cbx__sm_product(&p);
-    product.threads = 0;
-    return cbx__sm_plan_product(ctx, params, &product, 0, plan, err);
-}
+CBX__SM_PREPARE(prepare_tiled, p.semiring->id, p.k, 1, 0)
+CBX__SM_PREPARE(prepare_calibrax, p.semiring->id, p.k, 0, 0)
 
 void cbx__sm_run_product(void *plan)
 {

@@ -100,22 +100,25 @@ DEFINE_SUM_ROW(long double, f64, sqrtl)
 
 /* --- max and min: one correctly rounded sum decides --- */
 
-static void extreme_row(const problem *q, size_t i)
+/* top[j]: the largest or smallest term of each column of row i; NaN where one is. */
+static void extreme_terms(const problem *q, size_t i, bool max, double *top)
 {
     const size_t k = q->p.k, n = q->p.n;
-    const bool max = q->p.semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS;
-    double *c = q->answer + i * n;
-    for (size_t j = 0; j < n; j++) c[j] = max ? -INFINITY : INFINITY;
+    for (size_t j = 0; j < n; j++) top[j] = max ? -INFINITY : INFINITY;
     for (size_t kk = 0; kk < k; kk++) {
         const double a = q->a[i * k + kk], *b = q->b + kk * n;
         for (size_t j = 0; j < n; j++) {
             const double t = a + b[j];
-            if (isnan(t) || isnan(c[j]))
-                c[j] = NAN;
-            else if (max ? t > c[j] : t < c[j])
-                c[j] = t;
+            top[j] = isnan(t) || isnan(top[j]) ? NAN : (max ? t > top[j] : t < top[j]) ? t : top[j];
         }
     }
+}
+
+static void extreme_row(const problem *q, size_t i)
+{
+    const size_t n = q->p.n;
+    double *c = q->answer + i * n;
+    extreme_terms(q, i, q->p.semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS, c);
     for (size_t j = 0; j < n; j++) {
         /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM
          * Newsl. 30 (1995) 21-26) */
@@ -134,21 +137,6 @@ static pair two_sum(double x, double y)
 {
     const double s = x + y, z = s - x;
     return (pair){ s, (x - (s - z)) + (y - z) };
-}
-
-/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all
- * -inf. */
-static void largest_terms(const problem *q, size_t i, double *top)
-{
-    const size_t k = q->p.k, n = q->p.n;
-    for (size_t j = 0; j < n; j++) top[j] = -INFINITY;
-    for (size_t kk = 0; kk < k; kk++) {
-        const double a = q->a[i * k + kk], *b = q->b + kk * n;
-        for (size_t j = 0; j < n; j++) {
-            const double t = a + b[j];
-            top[j] = isnan(t) || isnan(top[j]) ? NAN : t > top[j] ? t : top[j];
-        }
-    }
 }
 
 /* sum[j] + lost[j] of exp(a + b - top[j]); the exponent is an unevaluated pair, and exp(hi + lo) =
@@ -176,7 +164,7 @@ static void log_row(const problem *q, size_t i)
 {
     const size_t k = q->p.k, n = q->p.n;
     double *top = q->row, *sum = top + n, *lost = sum + n;
-    largest_terms(q, i, top);
+    extreme_terms(q, i, true, top); /* special terms decide: NaN, +inf, all -inf */
     sums_of_exp(q, i, top, sum, lost);
     for (size_t j = 0; j < n; j++) {
         const double c = isfinite(top[j])

@@ -51,40 +51,28 @@ void cbx__sm_work_steps(const cbx__sm_point *p, cbx_work *out)
     work_of(p, step.ops, step.flop, 0, out);
 }
 
-static void loop_work(const cbx_params *params, const double exps[2], cbx_work *out)
+/* The temporary counts once, as it is written: reading it back may find part of it in a nearer
+ * level. */
+static void loop_work(const cbx_params *params, const double exps[2], bool temporary, cbx_work *out)
 {
     const cbx__sm_point p = cbx__sm_read(params);
     const double ops = exps[p.dtype == CBX_F64] + log_step_ops;
+    const double written = temporary ? macs_of(&p) * (double)cbx_dtype_size(p.dtype) : 0;
     if (p.semiring->id == CBX_ALGEBRA_LOG)
         work_of(&p, ops, ops, 0, out);
     else
         cbx__sm_work_steps(&p, out);
+    out->bytes += written;
+    out->working_set_bytes += written;
 }
 
-void cbx__sm_work_stream(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, out); }
-void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out) { loop_work(params, min_exp_ops, out); }
-
-/* The temporary counts once, as it is written: reading it back may find part of it in a nearer
- * level. */
-static void add_temporary(const cbx_params *params, cbx_work *out)
+void cbx__sm_work_stream(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, false, out); }
+void cbx__sm_work_dense(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, true, out); }
+void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out)
 {
-    const cbx__sm_point p = cbx__sm_read(params);
-    const double bytes = macs_of(&p) * (double)cbx_dtype_size(p.dtype);
-    out->bytes += bytes;
-    out->working_set_bytes += bytes;
+    loop_work(params, min_exp_ops, false, out);
 }
-
-void cbx__sm_work_dense(const cbx_params *params, cbx_work *out)
-{
-    loop_work(params, exp_ops, out);
-    add_temporary(params, out);
-}
-
-void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out)
-{
-    loop_work(params, min_exp_ops, out);
-    add_temporary(params, out);
-}
+void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out) { loop_work(params, min_exp_ops, true, out); }
 
 void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
 {
