@@ -74,35 +74,9 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return CBX_OK;
 }
 
-static cbx__suite_rotation rotation(const cbx_params *given, uint64_t r)
-{
-    const point p = read_point(given);
-    return (cbx__suite_rotation){ p.seed, r, p.n, p.n, NULL };
-}
+static const cbx__suite_axes axes[] = { [ROW] = { 0, -1 }, [COLUMN] = { -1, 0 }, [GEOMETRY] = { -1, -1 } };
 
-static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
-                                cbx_array **rotated, cbx_err *err)
-{
-    static const cbx__suite_axes axes[] = { { 0, -1, false }, { -1, 0, false } };
-    const cbx__suite_rotation t = rotation(given, r);
-    cbx_array *geometry = NULL;
-    cbx_status st = cbx__suite_copy(ctx, in[GEOMETRY], &geometry, err);
-
-    if (!st) st = cbx__suite_rotate(ctx, &t, axes, GEOMETRY, in, rotated, err);
-    if (st)
-        cbx_array_free(geometry);
-    else
-        rotated[GEOMETRY] = geometry;
-    return st;
-}
-
-static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
-                                cbx_array **rotated, cbx_err *err)
-{
-    const cbx__suite_rotation t = rotation(given, r);
-    (void)output;
-    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1, false }, a, rotated, err);
-}
+CBX__SUITE_ROTATIONS(point, read_point, axes, INPUTS, 0, 1, { p.seed, r, p.n, p.n, NULL })
 
 /* --- the answer --- */
 
@@ -179,7 +153,6 @@ typedef struct plan {
     cbx__suite_engine call; /* first */
     cbx_fn *fn;             /* NULL: operation by operation */
     cbx_array *results[MAPS], *out[MAPS];
-    bool ran;
 } plan;
 
 static void finish(void *p)
@@ -263,13 +236,7 @@ static void run_exchanged(void *p)
     s->call.in[ROW] = row;
 }
 
-static void run_stale(void *p)
-{
-    plan *s = p;
-
-    if (!s->ran) run(p);
-    s->ran = true;
-}
+static void run_stale(void *p) { cbx__suite_engine_stale(p, run); }
 
 CBX__SUITE_SUPPORTS(has_order, point, read_point, p.n > 2)
 

@@ -22,6 +22,15 @@ void cbx__suite_arrays_free(cbx_array **a, size_t n)
     }
 }
 
+cbx_status cbx__suite_arrays_give(cbx_status st, cbx_array **made, size_t n, cbx_array **out)
+{
+    if (st)
+        cbx__suite_arrays_free(made, n);
+    else
+        memcpy(out, made, n * sizeof *out);
+    return st;
+}
+
 cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     return cbx__suite_take(ctx, a, 0, NULL, out, err);

@@ -44,6 +44,14 @@ void cbx__suite_engine_begin(cbx__suite_engine *e)
     e->open = true;
 }
 
+void cbx__suite_engine_stale(void *plan, void (*run)(void *plan))
+{
+    cbx__suite_engine *e = plan;
+
+    if (!e->ran) run(plan);
+    e->ran = true;
+}
+
 void cbx__suite_engine_collect(void *plan)
 {
     cbx__suite_engine *e = plan;

@@ -19,7 +19,7 @@ typedef struct cbx__suite_engine {
     const cbx_array *result; /* set by run, between cbx__suite_engine_begin and the next call */
     size_t ninputs;
     cbx_scope scope;
-    bool open;
+    bool open, ran; /* ran: of mutants that answer from memory */
 } cbx__suite_engine;
 
 /* A zeroed plan of `bytes`, with a context that has backend b; NULL: the default one.  Freed with
@@ -29,6 +29,8 @@ cbx_status cbx__suite_engine_create(cbx_ctx *ctx, const cbx_backend *b, size_t n
 void cbx__suite_engine_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 /* The scope of a call, in place of the one before. */
 void cbx__suite_engine_begin(cbx__suite_engine *e);
+/* The planted fault of an answer from memory: only the first call is made. */
+void cbx__suite_engine_stale(void *plan, void (*run)(void *plan));
 /* A failed call leaves the poison in place, which the check then finds. */
 void cbx__suite_engine_collect(void *plan);
 void cbx__suite_engine_finish(void *plan);

@@ -24,13 +24,6 @@ cbx_status cbx__suite_gpu_create(cbx_ctx *ctx, const cbx_case_ops *c, const void
     return st;
 }
 
-cbx_status cbx__suite_gpu_scratch(cbx__suite_gpu *s, size_t bytes, cbx_err *err)
-{
-    const cbx_status st = cbx_cuda_alloc(s->g, bytes, &s->workspace, err);
-    s->plan.scratch = s->workspace;
-    return st;
-}
-
 cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
                                   const cbx_cuda_matmul *q, size_t first, void **plan, cbx_err *err)
 {
@@ -39,13 +32,15 @@ cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const voi
     cbx_status st = cbx__suite_gpu_create(ctx, c, point, point_bytes, &s, err);
 
     if (!st) st = cbx_cuda_matmul_workspace(s->g, q, &bytes, err);
-    if (!st) st = cbx__suite_gpu_scratch(s, first + bytes, err);
-    if (!st) s->plan.block_bytes = bytes;
-    if (st)
+    if (!st) st = cbx_cuda_alloc(s->g, first + bytes, &s->workspace, err);
+    if (st) {
         cbx__suite_gpu_finish(s);
-    else
-        *plan = s;
-    return st;
+        return st;
+    }
+    s->plan.scratch = s->workspace;
+    s->plan.block_bytes = bytes;
+    *plan = s;
+    return CBX_OK;
 }
 
 /* Memory for an array on the device, kept from bind to bind. */

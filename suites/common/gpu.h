@@ -26,8 +26,6 @@ cbx_status cbx__suite_gpu_create(cbx_ctx *ctx, const cbx_case_ops *c, const void
  * baseline's own, a multiple of 256, and then the workspace of q, of plan.block_bytes. */
 cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
                                   const cbx_cuda_matmul *q, size_t first, void **plan, cbx_err *err);
-/* Scratch memory of the device. */
-cbx_status cbx__suite_gpu_scratch(cbx__suite_gpu *s, size_t bytes, cbx_err *err);
 void cbx__suite_gpu_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 /* Waits for what run has queued with status st. */
 void cbx__suite_gpu_wait(cbx__suite_gpu *s, cbx_status st);

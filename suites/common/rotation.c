@@ -1,8 +1,6 @@
 /* Rotations of a case's arrays along two axes. */
 #include "suites/common/rotation.h"
 
-#include <string.h>
-
 #include "calibrax/base/arena.h"
 #include "calibrax/base/idioms.h"
 #include "suites/common/arrays.h"
@@ -32,11 +30,12 @@ static cbx_status turn(cbx_ctx *ctx, const orders *o, cbx__suite_axes axes, cons
     cbx_array *half = NULL;
     cbx_status st = CBX_OK;
 
-    if (axes.columns >= 0) {
-        st = cbx__suite_take(ctx, a, axes.columns, o->columns, &half, err);
-        if (!st && axes.rows < 0) {
+    if (axes.columns >= 0 || axes.rows < 0) {
+        st = axes.columns < 0 ? cbx__suite_copy(ctx, a, &half, err)
+                              : cbx__suite_take(ctx, a, axes.columns, o->columns, &half, err);
+        if (axes.rows < 0) {
             *out = half;
-            return CBX_OK;
+            return st;
         }
         a = half;
     }
@@ -57,11 +56,7 @@ cbx_status cbx__suite_rotate(cbx_ctx *ctx, const cbx__suite_rotation *t, const c
     cbx_status st = orders_make(&arena, t, &o, err);
 
     for (size_t i = 0; i < n && !st; i++) st = turn(ctx, &o, axes[i], in[i], &made[i], err);
-    if (st)
-        cbx__suite_arrays_free(made, n);
-    else
-        memcpy(rotated, made, n * sizeof *made);
-    return st;
+    return cbx__suite_arrays_give(st, made, n, rotated);
 }
 
 cbx_status cbx__suite_rotate_one(cbx_ctx *ctx, const cbx__suite_rotation *t, cbx__suite_axes axes, const cbx_array *a,

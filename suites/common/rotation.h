@@ -13,7 +13,7 @@ typedef struct cbx__suite_rotation {
     const cbx__suite_graph *graph; /* whose vertices the rows are, permuted as its labels allow; NULL: at random */
 } cbx__suite_rotation;
 
-/* Along which axis of an array the rows and the columns lie; -1: none. */
+/* Along which axis of an array the rows and the columns lie; -1: none.  Neither: it is copied. */
 typedef struct cbx__suite_axes {
     int rows, columns;
     bool names; /* it holds numbers of rows (i32), which change with them */

@@ -245,11 +245,7 @@ cbx_status cbx__ms_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
     for (size_t i = 0; i < CBX__MS_INPUTS; i++) cbx__ms_input(&p, i, &d[i]);
     st = cbx__suite_arrays(ctx, d, CBX__MS_INPUTS, made, err);
     for (size_t i = 0; i < p.operands && !st; i++) st = fill(ctx, &p, i, made, &rng, err);
-    if (st)
-        cbx__suite_arrays_free(made, CBX__MS_INPUTS);
-    else
-        memcpy(in, made, sizeof made);
-    return st;
+    return cbx__suite_arrays_give(st, made, CBX__MS_INPUTS, in);
 }
 
 /* --- another order of the items --- */
@@ -283,11 +279,7 @@ cbx_status cbx__ms_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_
         memcpy(to, (const char *)cbx_array_data(in[i]) + head, all - head);
         memcpy(to + (all - head), cbx_array_data(in[i]), head);
     }
-    if (st)
-        cbx__suite_arrays_free(made, CBX__MS_INPUTS);
-    else
-        memcpy(rotated, made, sizeof made);
-    return st;
+    return cbx__suite_arrays_give(st, made, CBX__MS_INPUTS, rotated);
 }
 
 cbx_status cbx__ms_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,

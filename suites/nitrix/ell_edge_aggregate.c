@@ -103,11 +103,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
         cbx__suite_fill_normal(a[CBX__EA_W], 1 / sqrt((double)p.d_in), &rng);
         st = cbx__ell_make(ctx, &p.graph, p.dtype, &rng, a + CBX__EA_GRAPH, err);
     }
-    if (st)
-        cbx__suite_arrays_free(a, CBX__EA_INPUTS);
-    else
-        memcpy(in, a, sizeof a);
-    return st;
+    return cbx__suite_arrays_give(st, a, CBX__EA_INPUTS, in);
 }
 
 static const cbx__suite_axes axes[CBX__EA_INPUTS] = {

@@ -6,7 +6,6 @@
  * none.  An empty row gives the algebra's empty value.  The oracle gathers each element's terms and
  * folds them in long double (common/fold.h). */
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/gpu.h"
@@ -119,13 +118,8 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     cbx_status st = cbx_array_create(ctx, &shape, &a[B], err);
 
     if (!st) st = cbx__ell_make(ctx, &p.graph, p.dtype, &rng, a, err);
-    if (st) {
-        cbx__suite_arrays_free(a, INPUTS);
-        return st;
-    }
-    cbx__suite_fill(a[B], cbx__suite_bool_density(p.k), &rng);
-    memcpy(in, a, sizeof a);
-    return CBX_OK;
+    if (!st) cbx__suite_fill(a[B], cbx__suite_bool_density(p.k), &rng);
+    return cbx__suite_arrays_give(st, a, INPUTS, in);
 }
 
 static const cbx__suite_axes axes[INPUTS] = { CBX__ELL_TURNED(0), [B] = { 0, 1 } };

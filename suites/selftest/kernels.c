@@ -114,11 +114,7 @@ static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t 
     cbx_status st = shift(ctx, unit_of(&p), r, in[A], &a[A], err);
 
     if (!st) st = shift(ctx, p.kind == MATMUL ? 0 : 1, r, in[B], &a[B], err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    return st;
+    return cbx__suite_arrays_give(st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,

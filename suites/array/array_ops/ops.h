@@ -182,7 +182,6 @@ cbx_status cbx__ao_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_
 typedef struct cbx__ao_plan {
     cbx__suite_engine call; /* first */
     cbx__ao_point point;
-    bool ran;
 } cbx__ao_plan;
 
 cbx_status cbx__ao_plan_create(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err);

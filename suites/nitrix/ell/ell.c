@@ -15,18 +15,14 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
     if (st) return st;
     int32_t *degree = cbx_array_data_mut(a[CBX__ELL_DEGREE]);
     st = cbx__suite_graph_make(ctx, g, cbx_array_data_mut(a[CBX__ELL_INDICES]), degree, err);
-    if (st) {
-        cbx__suite_arrays_free(a, CBX__ELL_ARRAYS);
-        return st;
-    }
+    if (st) return cbx__suite_arrays_give(st, a, CBX__ELL_ARRAYS, out);
     cbx__suite_fill(a[CBX__ELL_WEIGHTS], cbx__suite_bool_density(g->k), rng);
     const size_t size = cbx_dtype_size(cbx_array_dtype(a[CBX__ELL_WEIGHTS]));
     char *w = cbx_array_data_mut(a[CBX__ELL_WEIGHTS]);
 
     for (size_t i = 0; i < g->n; i++)
         memset(w + (i * g->k + (size_t)degree[i]) * size, 0, (g->k - (size_t)degree[i]) * size);
-    memcpy(out, a, sizeof a);
-    return CBX_OK;
+    return cbx__suite_arrays_give(st, a, CBX__ELL_ARRAYS, out);
 }
 
 /* --- planted faults --- */
