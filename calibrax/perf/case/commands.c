@@ -39,14 +39,10 @@ static void read_argv(cbx__reader *r, const char *name, const cbx_json *v, void 
 static void read_metrics(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     static const char *const words[] = { "auto", "stdout", "none" };
-    const char *s = cbx_json_string_value(v);
-    size_t i = 0;
+    const size_t i = CBX_WORD_AT(words, cbx_json_string_value(v));
 
-    while (s && i < CBX_LEN(words) && strcmp(s, words[i]) != 0) i++;
-    if (!s || i == CBX_LEN(words))
-        cbx__read_fault(r, "'%s' must be 'auto', 'stdout' or 'none'", name);
-    else
-        *(cbx_command_metrics *)out = (cbx_command_metrics)i;
+    if (i == CBX_LEN(words)) cbx__read_fault(r, "'%s' must be 'auto', 'stdout' or 'none'", name);
+    *(cbx_command_metrics *)out = (cbx_command_metrics)i;
 }
 
 static void read_count(cbx__reader *r, const char *name, const cbx_json *v, void *out)

@@ -145,9 +145,15 @@ static void store(cbx_dtype t, void *data, size_t i, double v)
     }
 }
 
-static void free_arrays(cbx_array **a, size_t n)
+/* After st: the n arrays that were made to out, or frees them. */
+static cbx_status give(cbx_status st, cbx_array **made, size_t n, cbx_array **out)
 {
-    for (size_t i = 0; i < n; i++) cbx_array_free(a[i]);
+    for (size_t i = 0; i < n; i++)
+        if (st)
+            cbx_array_free(made[i]);
+        else
+            out[i] = made[i];
+    return st;
 }
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_array **in, cbx_err *err)
@@ -165,11 +171,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_array *
         void *data = cbx_array_data_mut(a[i]);
         for (size_t k = 0; k < cbx_array_count(a[i]); k++) store(desc.dtype, data, k, draw(&d->inputs[i], k, &rng));
     }
-    if (st)
-        free_arrays(a, CBX_CASE_MAX_ARRAYS);
-    else
-        memcpy(in, a, d->ops.ninputs * sizeof *a);
-    return st;
+    return give(st, a, d->ops.ninputs, in);
 }
 
 /* --- turns: every group's axes are permuted by one permutation --- */
@@ -180,7 +182,7 @@ static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool
                          const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     const cbx_declared *d = declared_of(point);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_array *made = NULL, *next = NULL;
     cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(a), &made, err);
 
@@ -190,29 +192,22 @@ static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool
         if (axis < 0) continue;
         const size_t n = cbx_array_dim(made, axis);
         cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_TURNS + CBX__DECLARED_MAX_GROUPS * r + g);
-        size_t *order = cbx_mem_calloc(al, n + 1, sizeof *order);
-        if (!order) {
-            st = cbx_fail_nomem(err, "a permutation");
-            break;
-        }
+        size_t *order = cbx_arena_calloc(&arena, n, sizeof *order);
+        st = order ? cbx_array_create(ctx, cbx_array_get_desc(made), &next, err) : cbx_fail_nomem(err, "a permutation");
+        if (st) break;
         if (n) cbx_rng_permutation(&rng, n, order);
-        st = cbx_array_create(ctx, cbx_array_get_desc(made), &next, err);
-        if (!st) {
-            /* out[..., i, ...] = a[..., order[i], ...] along the axis. */
-            const cbx_array_desc *desc = cbx_array_get_desc(made);
-            size_t outer = 1, block = cbx_dtype_size(desc->dtype);
-            const size_t axes = desc->shape[axis];
-            const char *from = cbx_array_data(made);
-            char *to = cbx_array_data_mut(next);
-            for (int i = 0; i < axis; i++) outer *= desc->shape[i];
-            for (int i = axis + 1; i < desc->ndim; i++) block *= desc->shape[i];
-            for (size_t o = 0; o < outer; o++)
-                for (size_t i = 0; i < axes && block; i++)
-                    memcpy(to + (o * axes + i) * block, from + (o * axes + order[i]) * block, block);
-            cbx_array_free(made);
-            made = next;
-        }
-        cbx_mem_free(al, order, (n + 1) * sizeof *order);
+        /* out[..., i, ...] = a[..., order[i], ...] along the axis. */
+        const cbx_array_desc *desc = cbx_array_get_desc(made);
+        size_t outer = 1, block = cbx_dtype_size(desc->dtype);
+        const char *from = cbx_array_data(made);
+        char *to = cbx_array_data_mut(next);
+        for (int i = 0; i < axis; i++) outer *= desc->shape[i];
+        for (int i = axis + 1; i < desc->ndim; i++) block *= desc->shape[i];
+        for (size_t o = 0; o < outer; o++)
+            for (size_t i = 0; i < n && block; i++)
+                memcpy(to + (o * n + i) * block, from + (o * n + order[i]) * block, block);
+        cbx_array_free(made);
+        made = next;
     }
     return CBX_FINISH(st, *out = made, cbx_array_free(made));
 }
@@ -225,11 +220,7 @@ static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t 
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < d->ops.ninputs && !st; i++) st = turned(ctx, point, r, true, i, in[i], &a[i], err);
-    if (st)
-        free_arrays(a, CBX_CASE_MAX_ARRAYS);
-    else
-        memcpy(rotated, a, d->ops.ninputs * sizeof *a);
-    return st;
+    return give(st, a, d->ops.ninputs, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a,
@@ -262,10 +253,8 @@ static void work(const cbx_params *point, cbx_work *out)
         bytes += (double)count * (double)cbx_dtype_size(desc.dtype);
     }
     bytes = value_or(d->bytes, point, bytes);
-    *out = (cbx_work){ .macs = value_or(d->macs, point, flop / 2), .flop = flop, .bytes = bytes };
-    out->pipe = CBX_PIPE_FMA;
-    out->pipe_ops = flop / 2; /* as if all of it came in pairs: a bound that no machine beats */
-    out->working_set_bytes = bytes;
+    /* pipe_ops: as if all of it came in pairs: a bound that no machine beats */
+    *out = (cbx_work){ value_or(d->macs, point, flop / 2), flop, bytes, CBX_PIPE_FMA, flop / 2, bytes };
 }
 
 void cbx__declared_fill_ops(cbx_declared *d)

@@ -174,16 +174,12 @@ static void read_dtype(cbx__reader *r, const char *name, const cbx_json *v, void
             r, "'%.40s' is not a dtype of a case: use bool, int8 to int64, uint8 to uint64, float32 or float64", s);
 }
 
-static const char *const fills[] = { "normal", "uniform", "integers", "count", "constant" };
-
 static void read_fill(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    const char *s = cbx_json_string_value(v);
-    size_t i = 0;
+    static const char *const fills[] = { "normal", "uniform", "integers", "count", "constant" };
+    const size_t i = CBX_WORD_AT(fills, cbx_json_string_value(v));
 
-    while (s && i < CBX_LEN(fills) && strcmp(fills[i], s)) i++;
-    if (!s || i == CBX_LEN(fills))
-        cbx__read_fault(r, "'%s' must be normal, uniform, integers, count or constant", name);
+    if (i == CBX_LEN(fills)) cbx__read_fault(r, "'%s' must be normal, uniform, integers, count or constant", name);
     *(cbx__fill_kind *)out = (cbx__fill_kind)i;
 }
 

@@ -6,7 +6,9 @@
 
 #include "calibrax/array/ops.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/launch/phases_internal.h"
 
 typedef struct batch {
@@ -23,7 +25,8 @@ static void clear(batch *b)
 /* Array k of all examples, one on top of the other. */
 static cbx_status stack(cbx__local_bench *l, const batch *examples, size_t n, size_t k, cbx_array **out, cbx_err *err)
 {
-    const cbx_array **list = cbx_mem_calloc(cbx_ctx_allocator(l->ctx), n, sizeof *list);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(l->ctx));
+    const cbx_array **list = cbx_arena_calloc(&arena, n, sizeof *list);
     cbx_scope scope;
 
     if (!list) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
@@ -31,7 +34,6 @@ static cbx_status stack(cbx__local_bench *l, const batch *examples, size_t n, si
     cbx_scope_open(l->ctx, &scope);
     cbx_array *all = cbx_stack(l->ctx, n, list, 0);
     cbx_status st = cbx_scope_close_keep(&scope, 1, &all, err);
-    cbx_mem_free(cbx_ctx_allocator(l->ctx), list, n * sizeof *list);
     if (!st) *out = all;
     return st;
 }
@@ -70,32 +72,26 @@ static cbx_status stack_examples(cbx__local_bench *l, size_t start, batch *examp
 static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *out, cbx_err *err)
 {
     const cbx_dataset_ops *d = l->ops.dataset;
-    const cbx_allocator *al = cbx_ctx_allocator(l->ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(l->ctx));
     size_t count = 0;
+    cbx_status st;
 
-    out->count = 0;
-    out->examples = n;
+    *out = (batch){ .examples = n };
     if (d->get_batch) {
-        cbx_status st = d->get_batch(l->ctx, l->self, l->batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS,
-                                     &count, err);
-        if (st) return st;
-        out->count = count;
+        st = d->get_batch(l->ctx, l->self, l->batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS, &count, err);
+        if (!st) out->count = count;
         /* Throughput counts the examples asked for: a dataset's own batch has to hold them. */
-        const cbx_array *first = out->count ? out->items[0].array
-                                            : NULL; /* none: the benchmark keeps its batch to itself */
-        bool there = !first;
-        for (size_t k = 0; k < out->count; k++) there = there || cbx_array_dim(out->items[k].array, 0) == out->examples;
-        st = there ? CBX_OK
-                   : cbx_fail(err, CBX_ESHAPE,
-                              "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
-                              dataset_name(l), start, cbx_array_dim(first, 0), out->examples);
-        if (st) clear(out);
-        return st;
+        bool there = !out->count; /* none: the benchmark keeps its batch to itself */
+        for (size_t k = 0; k < out->count; k++) there = there || cbx_array_dim(out->items[k].array, 0) == n;
+        if (!there)
+            st = cbx_fail(err, CBX_ESHAPE,
+                          "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
+                          dataset_name(l), start, cbx_array_dim(out->items[0].array, 0), n);
+    } else {
+        batch *examples = cbx_arena_calloc(&arena, n, sizeof *examples);
+        st = examples ? stack_examples(l, start, examples, n, out, err)
+                      : cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
     }
-    batch *examples = cbx_mem_calloc(al, n, sizeof *examples);
-    if (!examples) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
-    cbx_status st = stack_examples(l, start, examples, n, out, err);
-    cbx_mem_free(al, examples, n * sizeof *examples);
     if (st) clear(out);
     return st;
 }

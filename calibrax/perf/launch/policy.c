@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json_put.h"
 #include "calibrax/perf/launch/child.h"
 
@@ -68,9 +69,9 @@ const cbx__policy_line *cbx__policy_lines(size_t *count)
 
 cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err)
 {
-    if (!word) word = words[0];
-    for (size_t i = 0; i < CBX_LEN(words); i++) {
-        if (strcmp(word, words[i])) continue;
+    const size_t i = word ? CBX_WORD_AT(words, word) : 0;
+
+    if (i < CBX_LEN(words)) {
         *out = words[i];
         return CBX_OK;
     }
