@@ -51,7 +51,7 @@ typedef struct compiled {
 /* What a trace has no data for, by the functions that it can take. */
 static const struct {
     const char *name;
-    cbx_array *(*call)(cbx_ctx *ctx, cbx_array *const *in);
+    cbx__ao_call *call;
 } traced[] = { { "digitize", cbx__ao_traced_digitize },
                { "bincount", cbx__ao_traced_bincount },
                { "bincount_weights", cbx__ao_traced_bincount_weights },

@@ -108,24 +108,12 @@ size_t cbx__ao_operands(const cbx__ao_op *op);
 
 /* --- functions of more than one operation (functions.c) --- */
 
-cbx_array *cbx__ao_expression(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_chain100(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_histogram(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_traced_digitize(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_traced_bincount(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_traced_bincount_weights(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_traced_histogram(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_model(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_model_grad_p(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_model_grad_x(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_scan(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_scan_grad(cbx_ctx *c, cbx_array *const *in);
+typedef cbx_array *cbx__ao_call(cbx_ctx *c, cbx_array *const *in);
+cbx__ao_call cbx__ao_expression, cbx__ao_chain100, cbx__ao_histogram, cbx__ao_traced_digitize, cbx__ao_traced_bincount,
+    cbx__ao_traced_bincount_weights, cbx__ao_traced_histogram, cbx__ao_model, cbx__ao_model_grad_p,
+    cbx__ao_model_grad_x, cbx__ao_scan, cbx__ao_scan_grad, cbx__ao_kww, cbx__ao_kww_grad, cbx__ao_kww_jac, cbx__ao_rbf,
+    cbx__ao_rbf_grad;
 cbx_array *cbx__ao_fori(cbx_ctx *c, cbx_array *const *in, size_t n);
-cbx_array *cbx__ao_kww(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_kww_grad(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_kww_jac(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_rbf(cbx_ctx *c, cbx_array *const *in);
-cbx_array *cbx__ao_rbf_grad(cbx_ctx *c, cbx_array *const *in);
 
 /* --- the table: name, dtypes, operands, result, turn, pipe, operations of an element (exp as in semiring_matmul, its
  * fewest of float32), call; and of each a function that solves it (oracle.c) --- */
