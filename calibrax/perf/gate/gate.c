@@ -372,24 +372,16 @@ static cbx_status make_run(gate *g, gate_table *t, const char *word, bool severa
     if (!st) st = set_machines(g, t, b, err);
     for (int i = 0; !st && i < NMETRICS; i++) st = cbx_run_builder_add_metric_def(b, &metric_defs[i], err);
     qsort(t->all, t->n, sizeof *t->all, by_order); /* findings in the order of the rows */
-    if (!st) {
-        cbx_arena scratch;
-        cbx_arena_init(&scratch, cbx_ctx_allocator(g->ctx));
-        for (size_t i = 0; !st && i < t->n; i++) {
-            const gate_key *k = &t->all[i];
-            cbx_named_metric metrics[NMETRICS];
-            cbx_tag tags[MAX_TAGS];
-            cbx_point p = { k->row->case_name, k->row->platform, .tags = tags };
-            if (!tag_point(&scratch, k->row, several, tags, &p.ntags)) {
-                st = no_memory(err);
-                break;
-            }
-            p.metrics = metrics;
-            p.nmetrics = metrics_of(g, k->row, k->match, metrics);
-            st = cbx_run_builder_add_point(b, &p, err);
-            cbx_arena_clear(&scratch);
-        }
-        cbx_arena_clear(&scratch);
+    for (size_t i = 0; !st && i < t->n; i++) {
+        const gate_key *k = &t->all[i];
+        cbx_named_metric metrics[NMETRICS];
+        cbx_tag tags[MAX_TAGS];
+        cbx_point p = { k->row->case_name, k->row->platform, .tags = tags };
+        CBX_SCOPED(cbx_arena, scratch, cbx_ctx_allocator(g->ctx));
+        if (!tag_point(&scratch, k->row, several, tags, &p.ntags)) return no_memory(err);
+        p.metrics = metrics;
+        p.nmetrics = metrics_of(g, k->row, k->match, metrics);
+        st = cbx_run_builder_add_point(b, &p, err);
     }
     if (!st) st = cbx_run_builder_freeze(b, out, err);
     return st;
@@ -472,7 +464,7 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
 {
     cbx_row_gate_opts defaults = CBX_ROW_GATE_OPTS_INIT;
     gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
-    cbx_run *base = NULL, *now = NULL;
+    CBX_OWNED(cbx_run) *base = NULL, *now = NULL;
     const cbx_row_gate_opts *o = g.opts;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_row_gate_opts of another version");
@@ -491,8 +483,6 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
         describe_apart(&g);
         *facts = g.facts;
     }
-    cbx_run_free(base);
-    cbx_run_free(now);
     cbx_arena_clear(&g.arena);
     return st;
 }

@@ -577,8 +577,8 @@ static int by_median(const void *a, const void *b)
 
 cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const cbx_row **order = cbx_mem_calloc(al, rows->count + 1, sizeof(*order));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    const cbx_row **order = cbx_arena_calloc(&arena, rows->count, sizeof(*order));
     char ratio[CBX_FORMAT_INTERVAL_SIZE];
     size_t n = 0;
     cbx_status st = CBX_OK;
@@ -599,6 +599,5 @@ cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, c
         cbx_text_put_plain(out, r->baseline);
         cbx_text_puts(out, "'\n");
     }
-    cbx_mem_free(al, order, (rows->count + 1) * sizeof(*order));
     return st;
 }

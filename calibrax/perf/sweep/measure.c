@@ -409,7 +409,6 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
     st = run_jobs(&w, err);
     result->interrupted = cbx__session_stopped(&w.s);
     /* The table as the file has it; a point is good by the rows of this run and those it took over. */
-    cbx_arena arena;
     cbx_row *rows = NULL;
     size_t n = 0;
     for (size_t i = 0; i < w.npoints; i++) {
@@ -419,10 +418,8 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
                 good = good || (cbx_row_is_good(&j->rows.rows[r]) && !cbx_row_is_limit(&j->rows.rows[r]));
         w.result->points_good += good;
     }
-    cbx_arena_init(&arena, cbx_ctx_allocator(w.ctx));
-    cbx_status end = lay_table(&w, &arena, &rows, &n, &second);
+    cbx_status end = lay_table(&w, &w.arena, &rows, &n, &second);
     if (!end) end = cbx__table_read(rows, n, &w.result->rows, &second);
-    cbx_arena_clear(&arena);
     if (!end) end = store_rows(&w, &second);
     if (!st && end) st = cbx_fail(err, end, "%s", second.message);
 done:

@@ -8,6 +8,7 @@
 
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/multiplicity.h"
 
 /* Chance of a wrong verdict anywhere in the table. */
@@ -149,11 +150,8 @@ cbx_status cbx__table_read(const cbx_row *rows, size_t count, cbx_rows *out, cbx
 
 cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err)
 {
-    cbx_rows settled;
-    cbx_arena scratch;
-
-    cbx_arena_init(&scratch, &rows->arena.al);
-    cbx_rows_init(&settled, &rows->arena.al);
+    CBX_SCOPED(cbx_arena, scratch, &rows->arena.al);
+    CBX_SCOPED(cbx_rows, settled, &rows->arena.al);
     cbx_row *copy = cbx_arena_calloc(&scratch, rows->count + 1, sizeof(*copy));
     if (copy && rows->count) memcpy(copy, rows->rows, rows->count * sizeof(*copy));
     cbx_status st = copy ? cbx__table_correct(case_name, copy, rows->count, &scratch, err)
@@ -164,8 +162,6 @@ cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err
         *rows = settled;
         settled = swap;
     }
-    cbx_rows_clear(&settled);
-    cbx_arena_clear(&scratch);
     return st;
 }
 
@@ -182,22 +178,16 @@ cbx_status cbx__table_older(cbx_ctx *ctx, const char *path, cbx_rows *older, cbx
 cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, const cbx_rows *older,
                             cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     builder b = { .arena = &arena };
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     b.rows = cbx_arena_calloc(&arena, count + older->count + 1, sizeof(*b.rows));
     b.kept = cbx_arena_calloc(&arena, older->count + 1, sizeof(*b.kept));
     cbx_status st = b.rows && b.kept && index_kept(&b, older) ? CBX_OK : CBX_ENOMEM;
     for (size_t i = 0; i < count && !st; i++) st = place(&b, &rows[i]) ? CBX_OK : CBX_ENOMEM;
-    if (st) {
-        cbx_fail(err, st, "out of memory for %zu rows", count + older->count);
-    } else {
-        place_kept(&b, NULL);
-        st = cbx_rows_write(ctx, path, b.rows, b.count, err);
-    }
-    cbx_arena_clear(&arena);
-    return st;
+    if (st) return cbx_fail(err, st, "out of memory for %zu rows", count + older->count);
+    place_kept(&b, NULL);
+    return cbx_rows_write(ctx, path, b.rows, b.count, err);
 }
 
 /* --- resume --- */

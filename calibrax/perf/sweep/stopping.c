@@ -112,13 +112,12 @@ static void settle(look *k, cbx__attempt *a, const char *why)
 
 cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t size = 2 * (p->rounds + 1) * sizeof(double);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx__attempt *const first = p->plan.attempts, *const end = first + p->plan.count;
     look k = { .ctx = ctx, .s = s, .p = p };
 
     if (cbx__stopping_done(p) || !p->looks.count || p->rounds != p->looks.pairs[p->looked]) return CBX_OK;
-    k.mine = cbx_mem_alloc(al, size);
+    k.mine = cbx_arena_calloc(&arena, 2 * (p->rounds + 1), sizeof *k.mine);
     if (!k.mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for a look at %zu rounds", p->rounds);
     k.theirs = k.mine + p->rounds + 1;
     k.level = cbx_looks_level(&p->looks, p->looked);
@@ -141,7 +140,6 @@ cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
         settle(&k, a, why ? why : s->goal.decide && compared ? "verdict" : NULL);
     }
     p->looked++;
-    cbx_mem_free(al, k.mine, size);
     return k.st ? cbx_fail(err, k.st, "a look at %zu rounds: %s", p->rounds, cbx_status_words(k.st)) : CBX_OK;
 }
 
