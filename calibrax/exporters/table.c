@@ -247,82 +247,7 @@ static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, cons
     return cbx__number_of(job->ctx, percent, &cells[2].number, err);
 }
 
-/* A metric of a point by the number of its column. */
-typedef struct faced {
-    size_t column;
-    const cbx_metric *metric;
-} faced;
-
-CBX_BY(by_column, faced, column)
-
-/* Rows of the metrics that two points have, in the order of the columns.
- * @param found  as many as p has metrics */
-static cbx_status compare_point(cbx_export_job *job, const cbx_names *names, const cbx__column *metrics,
-                                const cbx_point *p, const cbx_point *partner, faced *found, const char **rows,
-                                cbx__table *t, cbx_err *err)
-{
-    size_t n = 0;
-    cbx_status st = CBX_OK;
-
-    for (size_t k = 0; k < p->nmetrics; k++) {
-        size_t at = cbx_names_find(names, p->metrics[k].name);
-        if (at != CBX_NO_NAME) found[n++] = (faced){ at, &p->metrics[k].metric };
-    }
-    if (n) qsort(found, n, sizeof *found, by_column);
-    for (size_t i = 0; !st && i < n; i++) {
-        const cbx__column *c = &metrics[found[i].column];
-        const cbx_metric *old = cbx_point_metric(partner, c->name);
-        const char **row = &rows[t->nrows * t->nlabels];
-        if (!old) continue;
-        for (size_t l = 0; l + 1 < t->nlabels; l++) row[l] = label_value(p, t->labels[l]);
-        row[t->nlabels - 1] = c->name;
-        st = compare_metric(job, c, old, found[i].metric, &t->cells[t->nrows++ * 3], err);
-    }
-    return st;
-}
-
-static bool index_points(const cbx_run *run, cbx_point_index *index)
-{
-    bool good = true;
-
-    for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
-        good = cbx_point_index_add(index, cbx_run_point(run, i), i);
-    return good;
-}
-
-static size_t count_alone(const cbx_run *run, const cbx_point_index *others)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) n += !cbx_point_index_find(others, cbx_run_point(run, i));
-    return n;
-}
-
-/* After the labels of a run comes the metric; the facts name what was compared. */
-static cbx_status compare_labels(cbx_export_job *job, const cbx_run *baseline, size_t only_run, size_t only_baseline,
-                                 cbx__table *t, cbx_err *err)
-{
-    static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
-                                            [CBX_MACHINE_OTHER] = " of another machine",
-                                            [CBX_MACHINE_UNKNOWN] = " (the machine of one is unknown)" };
-    const char **labels;
-    cbx_status st;
-
-    t->nrows = cbx_run_npoints(t->run);
-    st = make_labels(job, t, err);
-    t->nrows = 0;
-    if (st) return st;
-    labels = cbx_arena_calloc(job->arena, t->nlabels + 1, sizeof *labels);
-    t->facts = cbx_arena_printf(job->arena,
-                                "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu",
-                                t->facts, *t->facts ? "; " : "", cbx_run_id(baseline),
-                                machines[cbx_run_same_machine(t->run, baseline)], only_run, only_baseline);
-    if (!labels || !t->facts) return cbx_fail_nomem(err, "a table");
-    memcpy(labels, t->labels, t->nlabels * sizeof *labels);
-    labels[t->nlabels++] = "metric";
-    t->labels = labels;
-    return CBX_OK;
-}
+CBX_BY_VALUE(by_column, size_t)
 
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
                               cbx_err *err)
@@ -331,30 +256,60 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     static const cbx__column columns[] = { { "baseline", NULL, true },
                                            { "run", NULL, true },
                                            { "change", &percent, false } };
+    static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
+                                            [CBX_MACHINE_OTHER] = " of another machine",
+                                            [CBX_MACHINE_UNKNOWN] = " (the machine of one is unknown)" };
     const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
-    cbx__table t = { .run = run, .columns = columns, .ncolumns = CBX_LEN(columns) };
+    const cbx_run *const runs[] = { run, baseline };
+    cbx__table t = { .run = run, .columns = columns, .ncolumns = CBX_LEN(columns), .nrows = cbx_run_npoints(run) };
     const cbx__column *metrics;
-    const char **rows;
-    faced *found;
-    size_t max = 0;
+    const char **rows, **labels;
+    size_t *found, max = 0, alone[2] = { 0 };
     CBX_SCOPED(cbx_names, names, al);
     CBX_SCOPED(cbx_point_index, of_run, al, NULL);
     CBX_SCOPED(cbx_point_index, of_baseline, al, NULL);
+    cbx_point_index *const points[] = { &of_run, &of_baseline };
     cbx_status st = find_columns(job, run, &names, &metrics, err);
 
+    for (int k = 0; !st && k < 2; k++)
+        for (size_t i = 0; !st && i < cbx_run_npoints(runs[k]); i++)
+            if (!cbx_point_index_add(points[k], cbx_run_point(runs[k], i), i)) st = cbx_fail_nomem(err, "a table");
+    if (!st) st = make_labels(job, &t, err);
     if (st) return st;
-    if (!index_points(run, &of_run) || !index_points(baseline, &of_baseline)) return cbx_fail_nomem(err, "a table");
-    st = compare_labels(job, baseline, count_alone(run, &of_baseline), count_alone(baseline, &of_run), &t, err);
-    if (st) return st;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < cbx_run_npoints(runs[k]); i++)
+            alone[k] += !cbx_point_index_find(points[!k], cbx_run_point(runs[k], i));
     for (size_t i = 0; i < cbx_run_npoints(run); i++) max += cbx_run_point(run, i)->nmetrics;
-    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(rows, max * t.nlabels), CBX_ARRAY(found, max),
-                          CBX_ARRAY(t.cells, max * 3)))
+    t.facts = cbx_arena_printf(
+        job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t.facts,
+        *t.facts ? "; " : "", cbx_run_id(baseline), machines[cbx_run_same_machine(run, baseline)], alone[0], alone[1]);
+    if (!t.facts ||
+        !cbx_arena_arrays(job->arena, CBX_ARRAY(labels, t.nlabels + 1), CBX_ARRAY(rows, max * (t.nlabels + 1)),
+                          CBX_ARRAY(found, max), CBX_ARRAY(t.cells, max * 3)))
         return cbx_fail_nomem(err, "a table");
+    memcpy(labels, t.labels, t.nlabels * sizeof *labels);
+    labels[t.nlabels++] = "metric"; /* after the labels of a run */
+    t.labels = labels;
     t.rows = rows;
+    t.nrows = 0;
     for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         const cbx_point_entry *partner = cbx_point_index_find(&of_baseline, p);
-        if (partner) st = compare_point(job, &names, metrics, p, partner->point, found, rows, &t, err);
+        size_t n = 0;
+        for (size_t k = 0; partner && k < p->nmetrics; k++) {
+            found[n] = cbx_names_find(&names, p->metrics[k].name);
+            n += found[n] != CBX_NO_NAME;
+        }
+        if (n) qsort(found, n, sizeof *found, by_column);
+        for (size_t k = 0; !st && k < n; k++) {
+            const cbx__column *c = &metrics[found[k]];
+            const cbx_metric *old = cbx_point_metric(partner->point, c->name);
+            const char **row = &rows[t.nrows * t.nlabels];
+            if (!old) continue;
+            for (size_t l = 0; l + 1 < t.nlabels; l++) row[l] = label_value(p, t.labels[l]);
+            row[t.nlabels - 1] = c->name;
+            st = compare_metric(job, c, old, cbx_point_metric(p, c->name), &t.cells[t.nrows++ * 3], err);
+        }
     }
     if (!st && !t.nrows)
         st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(run),
