@@ -22,10 +22,7 @@ static cbx_status begin(cbx_ctx *ctx, const cbx_exporter *format, const char *ki
 static cbx_status end(cbx_status st, cbx_export_job *job, const char *kind, const char *name, cbx_plot *p,
                       cbx_export_report *out, cbx_err *err)
 {
-    cbx_plot_format form;
-
-    cbx__plot_format_of(job->format, &form);
-    if (!st) st = cbx__plot_put(job, kind, name, "", p, form, err);
+    if (!st) st = cbx__plot_put(job, kind, name, "", p, err);
     cbx_plot_free(p);
     return cbx__export_end(st, job, out, err);
 }

@@ -66,9 +66,9 @@ const char *cbx__export_safe_name(cbx_arena *arena, const char *name);
 
 /* The form of a plot that an exporter writes; false: it writes tables. */
 bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out);
-/* Writes PREFIX-PART[-KIND].svg; prefix NULL: out of memory. */
+/* Writes PREFIX-PART[-KIND].svg in the job's form of plots; prefix NULL: out of memory. */
 cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
-                         cbx_plot_format format, cbx_err *err);
+                         cbx_err *err);
 
 /* An exporter of a format, by its members. */
 #define CBX__EXPORTER(symbol, ...)                                                                                     \

@@ -510,24 +510,6 @@ static cbx_status put_run(mlflow_export *e, cbx_err *err)
 
 /* --- a run against a baseline --- */
 
-static void log_findings(mlflow_export *e, const char *baseline, const cbx_regression *r, cbx_json *document)
-{
-    cbx_json *list = cbx_json_set_array(document, "findings");
-    size_t regressed = 0;
-
-    for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
-        const cbx_finding *f = cbx_regression_finding(r, i);
-        if (!cbx__export_wants(e->job, f->metric)) continue;
-        regressed += f->outcome == CBX_OUTCOME_REGRESSED;
-        cbx_json_put(cbx_json_push_object(list), J_TEXT("key", f->key), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
-                     J_NUMBER("baseline", f->baseline), J_NUMBER("current", f->current),
-                     J_NUMBER("change_percent", 100 * f->change), J_GIVEN("sentence", f->sentence));
-        if (isfinite(f->change))
-            cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, baseline, f->key), 100 * f->change, 0);
-    }
-    cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression_count", baseline, NULL), (double)regressed, 0);
-}
-
 static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
 {
     const char *safe = cbx__export_safe_name(e->arena, cbx_run_id(baseline));
@@ -539,7 +521,21 @@ static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const 
     CBX_OWNED(cbx_json) *document = cbx_json_object(J_TEXT("baseline", cbx_run_id(baseline)),
                                                     J_TEXT("gate", gate.sentence), J_INT("exit_code", gate.exit_code));
     cbx__mlflow_log_begin(&e->s, e->top.id, err);
-    log_findings(e, cbx_run_id(baseline), r, document);
+    cbx_json *list = cbx_json_set_array(document, "findings");
+    size_t regressed = 0;
+    for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
+        const cbx_finding *f = cbx_regression_finding(r, i);
+        if (!cbx__export_wants(e->job, f->metric)) continue;
+        regressed += f->outcome == CBX_OUTCOME_REGRESSED;
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("key", f->key), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+                     J_NUMBER("baseline", f->baseline), J_NUMBER("current", f->current),
+                     J_NUMBER("change_percent", 100 * f->change), J_GIVEN("sentence", f->sentence));
+        if (isfinite(f->change))
+            cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, cbx_run_id(baseline), f->key),
+                                   100 * f->change, 0);
+    }
+    cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression_count", cbx_run_id(baseline), NULL),
+                           (double)regressed, 0);
     cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL), gate.sentence);
     st = cbx__mlflow_log_end(&e->s, safe ? CBX_OK : cbx_fail_nomem(err, "an export"));
     if (!st && artifact_path(e)) {

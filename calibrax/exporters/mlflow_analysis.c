@@ -28,30 +28,6 @@ size_t cbx__mlflow_rank(const cbx__mlflow_analysis *a, const cbx_metric *m)
     return rank ? *rank : 0;
 }
 
-static cbx_status read_ranks(cbx_arena *arena, cbx__mlflow_analysis *a, cbx_rank_table *t, cbx_err *err)
-{
-    cbx_json *rows = cbx_json_set_array(a->document, "ranking");
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
-        const cbx_rank_row row = cbx_rank_table_row(t, i);
-        cbx_rank_cell *cells = cbx_arena_calloc(arena, row.ncells + 1, sizeof *cells);
-        cbx_json *o = cbx_json_push_object(rows);
-        if (!cells) return cbx_fail_nomem(err, "an export");
-        st = cbx_rank_table_cells(t, i, cells, err);
-        cbx_json_put(o, J_TEXT("key", row.key), J_TEXT("metric", row.metric));
-        cbx_json *list = cbx_json_set_array(o, "entries");
-        for (size_t k = 0; !st && k < row.ncells; k++) {
-            if (cells[k].rank && !cbx_table_add(&a->ranks, hash_of(cells[k].metric), cells[k].rank))
-                st = cbx_fail_nomem(err, "an export");
-            cbx_json_put(
-                cbx_json_push_object(list), J_TEXT("competitor", cbx_rank_table_competitor(t, cells[k].competitor)),
-                J_NUMBER("value", cells[k].value), J_INT("rank", cells[k].rank), J_NUMBER("delta", cells[k].delta));
-        }
-    }
-    return st;
-}
-
 /* Who is best in what, where points differ in the tag that is compared.  A run that has no such
  * comparison has no ranking. */
 static cbx_status rank_points(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
@@ -69,7 +45,24 @@ static cbx_status rank_points(cbx_export_job *job, const cbx_run *run, cbx_arena
     shown = cbx_rank_table_add(t, run, NULL, NULL);
     if (!shown) shown = cbx_rank_table_close(t, NULL);
     if (shown) return shown == CBX_ENOMEM ? cbx_fail_nomem(err, "an export") : CBX_OK;
-    return read_ranks(arena, a, t, err);
+    cbx_json *rows = cbx_json_set_array(a->document, "ranking");
+    for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
+        const cbx_rank_row row = cbx_rank_table_row(t, i);
+        cbx_rank_cell *cells = cbx_arena_calloc(arena, row.ncells + 1, sizeof *cells);
+        cbx_json *object = cbx_json_push_object(rows);
+        if (!cells) return cbx_fail_nomem(err, "an export");
+        st = cbx_rank_table_cells(t, i, cells, err);
+        cbx_json_put(object, J_TEXT("key", row.key), J_TEXT("metric", row.metric));
+        cbx_json *list = cbx_json_set_array(object, "entries");
+        for (size_t k = 0; !st && k < row.ncells; k++) {
+            if (cells[k].rank && !cbx_table_add(&a->ranks, hash_of(cells[k].metric), cells[k].rank))
+                st = cbx_fail_nomem(err, "an export");
+            cbx_json_put(
+                cbx_json_push_object(list), J_TEXT("competitor", cbx_rank_table_competitor(t, cells[k].competitor)),
+                J_NUMBER("value", cells[k].value), J_INT("rank", cells[k].rank), J_NUMBER("delta", cells[k].delta));
+        }
+    }
+    return st;
 }
 
 /* The points that no other beats in both of the first two metrics with a direction. */

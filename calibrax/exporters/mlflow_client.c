@@ -37,25 +37,12 @@ static const char *from_environment(const char *name)
 #define CERTIFICATES "MLFLOW_TRACKING_SERVER_CERT_PATH"
 #define INSECURE     "MLFLOW_TRACKING_INSECURE_TLS"
 
-/* As MLflow's client reads them: they exclude each other. */
-static cbx_status read_trust(bool *insecure, cbx_err *err)
-{
-    const char *value = from_environment(INSECURE), *certificates = from_environment(CERTIFICATES);
-
-    *insecure = value && (!strcasecmp(value, "true") || !strcmp(value, "1"));
-    if (value && !*insecure && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0)
-        return cbx_fail(err, CBX_EINVAL, INSECURE " must be true, false, 1 or 0, got '%s'", value);
-    if (*insecure && certificates)
-        return cbx_fail(err, CBX_EINVAL, INSECURE " is true and " CERTIFICATES " is set: set only one of them");
-    if (certificates && !cbx_path_exists(certificates))
-        return cbx_fail(err, CBX_EINVAL, "'%s' does not exist: name a PEM file in " CERTIFICATES, certificates);
-    return CBX_OK;
-}
-
 cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx__mlflow **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const char *scheme = strstr(uri, "://"), *host = scheme ? scheme + 3 : uri;
+    const char *trust = from_environment(INSECURE), *certificates = from_environment(CERTIFICATES);
+    const bool insecure = trust && (!strcasecmp(trust, "true") || !strcmp(trust, "1"));
     size_t n = strlen(uri);
     cbx__mlflow *m;
     cbx_status st;
@@ -69,6 +56,13 @@ cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx
                         "the address of the MLflow server has a '?', '#' or '@': give the address without them, and "
                         "credentials in MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
                         "MLFLOW_TRACKING_TOKEN");
+    /* As MLflow's client reads them: they exclude each other. */
+    if (trust && !insecure && strcasecmp(trust, "false") != 0 && strcmp(trust, "0") != 0)
+        return cbx_fail(err, CBX_EINVAL, INSECURE " must be true, false, 1 or 0, got '%s'", trust);
+    if (insecure && certificates)
+        return cbx_fail(err, CBX_EINVAL, INSECURE " is true and " CERTIFICATES " is set: set only one of them");
+    if (certificates && !cbx_path_exists(certificates))
+        return cbx_fail(err, CBX_EINVAL, "'%s' does not exist: name a PEM file in " CERTIFICATES, certificates);
     m = cbx_mem_zalloc(al, sizeof *m);
     if (!m) return cbx_fail_nomem(err, "an export");
     m->al = *al;
@@ -78,10 +72,9 @@ cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx
     while (n && uri[n - 1] == '/') n--;
     cbx_text_add(&m->url, uri, n);
     m->address = m->url.status ? NULL : cbx_mem_strdup(al, cbx_text_str(&m->url));
-    st = read_trust(&m->insecure, err);
-    if (!st)
-        st = m->address ? cbx__http_create(ctx, "the MLflow server", m->address, timeout_s, &m->http, err)
-                        : cbx_fail_nomem(err, "an export");
+    m->insecure = insecure;
+    st = m->address ? cbx__http_create(ctx, "the MLflow server", m->address, timeout_s, &m->http, err)
+                    : cbx_fail_nomem(err, "an export");
     return CBX_FINISH(st, *out = m, cbx__mlflow_close(m));
 }
 

@@ -560,11 +560,13 @@ bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out)
 }
 
 cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
-                         cbx_plot_format format, cbx_err *err)
+                         cbx_err *err)
 {
+    cbx_plot_format format = CBX_PLOT_SVG;
     const char *safe = cbx__export_safe_name(job->arena, part), *name = NULL;
     cbx_status st;
 
+    cbx__plot_format_of(job->format, &format);
     if (safe && prefix)
         name = cbx_arena_printf(job->arena, "%s-%s%s%s.%s", prefix, safe, *kind ? "-" : "", kind,
                                 cbx_plot_format_name(format));
@@ -578,7 +580,6 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
 static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind_name, cbx_err *err)
 {
     const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run));
-    cbx_plot_format format = CBX_PLOT_SVG;
     const struct kind *kind = kinds;
     size_t drawn = 0;
     cbx_status st = CBX_OK;
@@ -589,7 +590,6 @@ static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind
                         "unknown plot '%s': use auto, bar, line, box, violin, convergence, heat, pareto or roofline",
                         kind_name);
     const char *suffix = kind == kinds ? "" : kind->name;
-    cbx__plot_format_of(job->format, &format);
     for (size_t k = 0; !st && k < (kind->of_run ? 1 : g->table->ncolumns); k++) {
         const cbx__column *c = &g->table->columns[k];
         drawing d = { .job = job, .g = g, .t = g->table, .column = k, .o = CBX_PLOT_OPTS_INIT, .part = c->name };
@@ -597,7 +597,7 @@ static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind
         d.o.y_label = metric_name(job, c);
         d.o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
         st = d.o.title && d.o.y_label ? kind->draw(&d, err) : cbx_fail_nomem(err, "a plot");
-        if (!st) st = cbx__plot_put(job, prefix, d.part, suffix, d.plot, format, err);
+        if (!st) st = cbx__plot_put(job, prefix, d.part, suffix, d.plot, err);
         cbx_plot_free(d.plot);
         drawn += !st;
         if (st == CBX_ENOENT && !kind->of_run && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;

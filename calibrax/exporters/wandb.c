@@ -112,18 +112,14 @@ static cbx_status read_answer(cbx_export_job *job, const char *path, const char 
     return st;
 }
 
-/* Runs the script in a folder with its request. */
-static cbx_status ask(cbx_export_job *job, const char *folder, cbx_err *err)
+/* Runs the script, which reads the one file and writes the other. */
+static cbx_status ask(cbx_export_job *job, const char *request, const char *answer, cbx_err *err)
 {
-    const char *request = cbx_path_join(job->arena, folder, "request.json");
-    const char *answer = cbx_path_join(job->arena, folder, "answer.json");
     const char *python = NULL, *script = NULL;
     cbx__process process;
     cbx__process_opts opts = CBX__PROCESS_OPTS_INIT;
     char words[200];
-    cbx_status st = request && answer ? CBX_OK : cbx_fail_nomem(err, "a run of wandb");
-
-    if (!st) st = cbx_provider_interpreter(job->ctx, "wandb", "cpu", job->arena, &python, NULL, err);
+    cbx_status st = cbx_provider_interpreter(job->ctx, "wandb", "cpu", job->arena, &python, NULL, err);
     if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_WANDB, job->arena, &script, err);
     if (st) return st;
     const char *argv[] = { python, script, request, answer, NULL };
@@ -167,9 +163,10 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
     if (!st) st = cbx__temporary_make("wandb", folder, err);
     if (st) return st;
     const char *request = cbx_path_join(job->arena, folder, "request.json");
-    st = request ? cbx_file_write_atomic(job->ctx, request, cbx_text_str(&text), text.len, err)
-                 : cbx_fail_nomem(err, "a run of wandb");
-    if (!st) st = ask(job, folder, err);
+    const char *answer = cbx_path_join(job->arena, folder, "answer.json");
+    st = request && answer ? cbx_file_write_atomic(job->ctx, request, cbx_text_str(&text), text.len, err)
+                           : cbx_fail_nomem(err, "a run of wandb");
+    if (!st) st = ask(job, request, answer, err);
     cbx__temporary_remove(folder);
     return st;
 }
