@@ -22,20 +22,14 @@ void cbx__pages_put(cbx_text *out, const char *element, const char *class, const
     cbx_text_printf(out, "</%s>\n", element);
 }
 
-/* With one more attribute, or NULL. */
-static void put_link(cbx_text *out, const char *href, const char *attribute, const char *words)
+void cbx__pages_put_link(cbx_text *out, const char *href, const char *attribute, const char *words)
 {
-    cbx__put_mixed(out, cbx_text_put_html, "<a href=\"", href, "\"", NULL);
-    if (attribute) cbx_text_printf(out, " %s", attribute);
-    cbx__put_mixed(out, cbx_text_put_html, ">", words, "</a>", NULL);
-}
-
-void cbx__pages_put_link(cbx_text *out, const char *href, const char *words)
-{
-    if (href)
-        put_link(out, href, NULL, words);
-    else
-        cbx_text_put_html(out, words);
+    if (href) {
+        cbx__put_mixed(out, cbx_text_put_html, "<a href=\"", href, "\"", NULL);
+        cbx_text_printf(out, "%s%s>", attribute ? " " : "", attribute ? attribute : "");
+    }
+    cbx_text_put_html(out, words);
+    if (href) cbx_text_puts(out, "</a>");
 }
 
 void cbx__pages_put_nav(cbx_text *out, const char *class, const char *label, const cbx__page_link *links, size_t n)
@@ -44,7 +38,7 @@ void cbx__pages_put_nav(cbx_text *out, const char *class, const char *label, con
     for (size_t i = 0; i < n; i++) {
         cbx_text_puts(out, "<li>");
         if (links[i].href)
-            put_link(out, links[i].href, links[i].attribute, links[i].words);
+            cbx__pages_put_link(out, links[i].href, links[i].attribute, links[i].words);
         else
             cbx_text_printf(out, "<span %s>%s</span>", links[i].attribute, links[i].words);
     }
@@ -54,7 +48,7 @@ void cbx__pages_put_nav(cbx_text *out, const char *class, const char *label, con
 void cbx__pages_put_fact(cbx_text *out, const char *name, const char *href, const char *value)
 {
     cbx__put_mixed(out, cbx_text_put_html, "<div><dt>", name, "<dd>", NULL);
-    cbx__pages_put_link(out, href, value);
+    cbx__pages_put_link(out, href, NULL, value);
     cbx_text_puts(out, "</div>");
 }
 

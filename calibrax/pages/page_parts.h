@@ -11,8 +11,8 @@
 
 /* An element with words, and a line end: "h1".  class: NULL or "": none, here and below. */
 void cbx__pages_put(cbx_text *out, const char *element, const char *class, const char *words);
-/* A link; href NULL: the words alone. */
-void cbx__pages_put_link(cbx_text *out, const char *href, const char *words);
+/* A link, with one more attribute, "rel=next", or NULL; href NULL: the words alone. */
+void cbx__pages_put_link(cbx_text *out, const char *href, const char *attribute, const char *words);
 
 typedef struct cbx__page_link {
     const char *href, *words; /* href NULL: no link */

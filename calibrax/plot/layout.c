@@ -77,13 +77,13 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
         case CBX__MARK_HEAT:
             take(&x, (double)(m->ncols - 1));
             take(&y, (double)(m->nrows - 1));
+            take_all(&heat, m->values, m->nrows * m->ncols);
             break;
         case CBX__MARK_NOTE:
             take(&x, m->place.x);
             take(&y, m->place.y);
             break;
         }
-        if (m->kind == CBX__MARK_HEAT) take_all(&heat, m->values, m->nrows * m->ncols);
     }
     if (p->nnames) take(&x, (double)(p->nnames - 1));
     default_range(&x, p->opts.x);

@@ -2,6 +2,7 @@
  * Marks: from data to items of the scene.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "calibrax/plot/model.h"
 
@@ -214,24 +215,9 @@ void cbx_plot_density(const double *samples, size_t n, const double *at, size_t 
 
 /* --- heat maps --- */
 
-/* "[lower, upper]" below the value; false: it does not fit. */
-static bool write_bounds(cbx__sheet *sh, const cbx__mark *m, size_t i, uint32_t ink, double x, double y, double w,
-                         double h)
-{
-    char l[CBX_FORMAT_SIZE], u[CBX_FORMAT_SIZE];
-
-    if (!has_interval(&m->line, i) || h < 27) return false;
-    const char *words = cbx_arena_printf(sh->scene->arena, "[%s, %s]", cbx__short_number(m->line.lower[i], l),
-                                         cbx__short_number(m->line.upper[i], u));
-    if (!words) sh->scene->full = true;
-    if (!words || cbx__words_width(words, 9) + 4 > w) return false;
-    cbx__scene_words(sh->scene, "bounds", ink, x + w / 2, y + h / 2 + 11, 9, CBX__MIDDLE, words);
-    return true;
-}
-
 static void draw_field(cbx__sheet *sh, const cbx__mark *m, size_t i, double x, double y, double w, double h)
 {
-    char buf[CBX_FORMAT_SIZE];
+    char buf[CBX_FORMAT_SIZE], bounds[2 * CBX_FORMAT_SIZE + 8] = "";
     cbx__paint paint = { CBX__NO_COLOUR, sh->theme->missing, 0.7, 1, 0 };
     double v = m->values[i];
 
@@ -247,8 +233,14 @@ static void draw_field(cbx__sheet *sh, const cbx__mark *m, size_t i, double x, d
     cbx__scene_rect(sh->scene, "field", paint, x, y, w, h);
     cbx__short_number(v, buf);
     if (cbx__words_width(buf, 10.5) + 4 > w || h < 13) return;
-    bool bounds = write_bounds(sh, m, i, ink, x, y, w, h);
-    cbx__scene_words(sh->scene, "value", ink, x + w / 2, y + h / 2 + (bounds ? -2 : 3.8), 10.5, CBX__MIDDLE, buf);
+    if (has_interval(&m->line, i) && h >= 27) { /* "[lower, upper]" below the value, where they fit */
+        char l[CBX_FORMAT_SIZE], u[CBX_FORMAT_SIZE];
+        snprintf(bounds, sizeof bounds, "[%s, %s]", cbx__short_number(m->line.lower[i], l),
+                 cbx__short_number(m->line.upper[i], u));
+        if (cbx__words_width(bounds, 9) + 4 > w) *bounds = '\0';
+    }
+    if (*bounds) cbx__scene_words(sh->scene, "bounds", ink, x + w / 2, y + h / 2 + 11, 9, CBX__MIDDLE, bounds);
+    cbx__scene_words(sh->scene, "value", ink, x + w / 2, y + h / 2 + (*bounds ? -2 : 3.8), 10.5, CBX__MIDDLE, buf);
 }
 
 static void draw_heat(cbx__sheet *sh, const cbx__mark *m)

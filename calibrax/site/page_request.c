@@ -7,15 +7,6 @@
 #include "calibrax/base/together.h"
 #include "calibrax/base/utf8.h"
 
-static int hex(char c)
-{
-    static const char digits[] = "0123456789abcdefABCDEF";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    if (!at) return -1;
-    return at - digits < 16 ? (int)(at - digits) : (int)(at - digits) - 6;
-}
-
 /* n bytes with their escapes replaced, and '+' by blanks; NULL: a bad escape, or not UTF-8. */
 static const char *unescape(cbx_arena *arena, const char *from, size_t n, bool blanks, cbx_status *st)
 {
@@ -24,12 +15,10 @@ static const char *unescape(cbx_arena *arena, const char *from, size_t n, bool b
 
     *st = out ? CBX_OK : CBX_ENOMEM;
     for (size_t i = 0; !*st && i < n; i++) {
-        int high, low;
         if (from[i] == '%') {
-            high = i + 2 < n ? hex(from[i + 1]) : -1;
-            low = i + 2 < n ? hex(from[i + 2]) : -1;
-            if (high < 0 || low < 0) *st = CBX_EINVAL;
-            out[len++] = (char)(high * 16 + low);
+            const char digits[3] = { i + 2 < n ? from[i + 1] : '\0', i + 2 < n ? from[i + 2] : '\0', '\0' };
+            if (strspn(digits, "0123456789abcdefABCDEF") != 2) *st = CBX_EINVAL;
+            out[len++] = (char)strtoul(digits, NULL, 16);
             i += 2;
         } else
             out[len++] = blanks && from[i] == '+' ? ' ' : from[i];

@@ -76,7 +76,7 @@ const char *cbx__view_href(cbx__view *v, const cbx__request *to)
 
 void cbx__view_link(cbx__view *v, const char *href, const char *words)
 {
-    if (!v->document) cbx__pages_put_link(v->out, href, words_of(v, words));
+    if (!v->document) cbx__pages_put_link(v->out, href, NULL, words_of(v, words));
 }
 
 static void add_page_link(cbx__view *v, cbx__page_link *links, size_t *n, size_t page, const char *words,

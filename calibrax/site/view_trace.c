@@ -263,20 +263,6 @@ static void put_files(cbx__view *v, const cbx_json *link)
                        cbx_json_get_string(cbx_json_at(files, i), "file", NULL));
 }
 
-/* A reference of the Python package may be kept with another run than the one that was traced. */
-static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link, cbx_err *err)
-{
-    const char *traced = cbx_json_get_string(link, "run_id", cbx_run_id(run));
-    bool found = false;
-    cbx_status st = CBX_OK;
-
-    cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
-    if (!strcmp(traced, cbx_run_id(run))) return CBX_OK;
-    st = cbx_store_has_run(v->store, traced, &found, err);
-    if (!st) cbx__view_fact_link(v, "Traced run", found ? cbx__view_to_run(v, traced) : NULL, traced);
-    return st == CBX_ENOMEM ? st : CBX_OK;
-}
-
 cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 {
     CBX_OWNED(cbx_run) *run = NULL;
@@ -294,7 +280,12 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     t.rows = cbx__view_page(v, ROWS_A_PAGE, t.n[KERNELS] > t.n[LANES] ? t.n[KERNELS] : t.n[LANES]);
     cbx__view_begin(v, "", cbx__view_text(v, "Trace of run %s", cbx_run_id(run)));
     cbx__view_facts(v);
-    st = put_run(v, run, t.link, err);
+    cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
+    /* A reference of the Python package may be kept with another run than the one that was traced. */
+    const char *traced = cbx_json_get_string(t.link, "run_id", cbx_run_id(run));
+    bool found = false;
+    if (strcmp(traced, cbx_run_id(run)) != 0 && cbx__view_got(v, cbx_store_has_run(v->store, traced, &found, NULL)))
+        cbx__view_fact_link(v, "Traced run", found ? cbx__view_to_run(v, traced) : NULL, traced);
     cbx__view_fact(v, "Time", cbx__view_time(v, cbx_run_timestamp_us(run)));
     cbx__view_fact(v, "Content", count_words(v, &t));
     put_files(v, t.link);
@@ -304,5 +295,5 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     put_list(v, run, &t, KERNELS);
     put_list(v, run, &t, LANES);
     cbx__view_pager(v, &t.rows, "the trace");
-    return st;
+    return CBX_OK;
 }
