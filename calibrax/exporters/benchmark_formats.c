@@ -220,42 +220,31 @@ typedef struct counter {
     bool is_cpu_time;
 } counter;
 
-/* The counters of a point in the run's arena; NULL: the document has failed. */
-static counter *google_counters(document *d, const cbx_point *p, const timing *t, size_t *n)
-{
-    counter *out = cbx_arena_calloc(d->job->arena, p->nmetrics + 1, sizeof *out);
-    const cbx_named_metric *m;
-
-    *n = 0;
-    if (!out) fail_nomem(d);
-    for (size_t k = 0; out && (m = next_metric(d, p, &k));) {
-        bool is_cpu_time = !strcmp(m->name, "cpu_time");
-        size_t count;
-        const double *v;
-        if (m == t->metric && !is_cpu_time) continue;
-        v = numbers_of(d, m, &count);
-        out[(*n)++] = (counter){ m->name, count == t->n ? v : NULL, scaled(d, m->name, m->metric.value), is_cpu_time };
-    }
-    return d->out.fault ? NULL : out;
-}
-
 /* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
  * leaves out.  Times of a file that was ingested have its unit: not every double of microseconds is
  * one of nanoseconds too, and compare.py compares what has one unit. */
 static void google_point(document *d, const cbx_point *p)
 {
     const char *name, *threads = cbx_point_tag(p, "threads"), *label = cbx_point_tag(p, "label"), *unit;
-    const counter *counters;
-    size_t ncounters;
+    counter *counters = cbx_arena_calloc(d->job->arena, p->nmetrics + 1, sizeof *counters);
+    size_t ncounters = 0, count;
+    const cbx_named_metric *m;
     timing t;
 
-    if (!find_time(d, p, &t)) return;
+    if (!counters) fail_nomem(d);
+    if (!counters || !find_time(d, p, &t)) return;
     name = google_name(d, p);
-    counters = google_counters(d, p, &t, &ncounters);
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const bool is_cpu_time = !strcmp(m->name, "cpu_time");
+        if (m == t.metric && !is_cpu_time) continue;
+        const double *v = numbers_of(d, m, &count);
+        counters[ncounters++] = (counter){ m->name, count == t.n ? v : NULL, scaled(d, m->name, m->metric.value),
+                                           is_cpu_time };
+    }
     unit = cbx_json_get_string(cbx_json_get(cbx_run_metadata(d->run), "time_units"), name ? name : "", "ns");
     if (cbx__unit_find(unit)->kind != CBX__UNIT_TIME) unit = "ns";
     const double scale = cbx__unit_find(unit)->times / cbx__unit_find(unit)->per;
-    for (size_t i = 0; name && counters && i < t.n; i++) {
+    for (size_t i = 0; name && !d->out.fault && i < t.n; i++) {
         cbx_json *o = cbx_json_object(J_TEXT("name", name), J_TEXT("run_name", name), J_TEXT("run_type", "iteration"),
                                       J_INT("repetitions", t.n), J_INT("repetition_index", i),
                                       J_INT("threads", threads && atoi(threads) > 0 ? atoi(threads) : 1),

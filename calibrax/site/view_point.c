@@ -57,15 +57,8 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
             plot, &(cbx_plot_series){ .label = "sample", .x = at, .y = y, .n = shown, .how = CBX_PLOT_MARK }, err);
     if (!st && median->level > 0) {
         double low[2] = { median->lower, median->lower }, high[2] = { median->upper, median->upper };
-        st = cbx_plot_line(plot,
-                           &(cbx_plot_series){ .label = "median",
-                                               .x = ends,
-                                               .y = level,
-                                               .lower = low,
-                                               .upper = high,
-                                               .n = 2,
-                                               .how = CBX_PLOT_JOIN | CBX_PLOT_BAND },
-                           err);
+        const cbx_plot_series line = { "median", ends, level, low, high, 2, CBX_PLOT_JOIN | CBX_PLOT_BAND, NULL, NULL };
+        st = cbx_plot_line(plot, &line, err);
     }
     return cbx__view_figure(
         v, st, plot, colours, CBX_LEN(colours),
