@@ -140,13 +140,14 @@ static PyObject *comparison_object(cx_state *st, const cbx_comparison *cmp)
         CX_TUPLE(cbx_comparison_nremarks(cmp), PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL))));
 }
 
+CBX_FREED_BY(cbx_comparison, cbx_comparison_free)
+
 static PyObject *do_compare(cx_call *c)
 {
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
     cx_texts labels, metrics;
-    cbx_comparison *out = NULL;
+    CBX_OWNED(cbx_comparison) *out = NULL;
     const cbx_run **runs;
-    PyObject *answer;
     size_t n;
 
     if (!CX_GET(c, o.group_tag, o.reference, o.level, labels, metrics) || !(runs = cx_runs_arg(c, "runs", &n)))
@@ -155,11 +156,9 @@ static PyObject *do_compare(cx_call *c)
         return PyErr_Format(PyExc_ValueError, "compare: 'labels' must be one a run, got %zu for %zu runs", labels.n, n);
     o.metrics = metrics.list;
     o.nmetrics = metrics.n;
-    if (!cx_begin(c) || !cx_fine(c, cbx_comparison_create(c->ctx, runs, labels.list, n, &o, &out, &c->err)))
-        return NULL;
-    answer = comparison_object(c->st, out);
-    cbx_comparison_free(out);
-    return answer;
+    return cx_begin(c) && cx_fine(c, cbx_comparison_create(c->ctx, runs, labels.list, n, &o, &out, &c->err))
+               ? comparison_object(c->st, out)
+               : NULL;
 }
 
 /* clang-format off */

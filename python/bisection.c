@@ -62,11 +62,12 @@ static void report_progress(void *user, const cbx_bisect_progress *p)
     PyGILState_Release(state);
 }
 
+CBX_FREED_BY(cbx_bisect, cbx_bisect_free)
+
 static PyObject *do_bisect(cx_call *c)
 {
     cbx_bisect_run_opts o = CBX_BISECT_RUN_OPTS_INIT;
-    cbx_bisect *b = NULL;
-    PyObject *r = NULL;
+    CBX_OWNED(cbx_bisect) *b = NULL;
     cbx_status status;
     listener t = { .stop = c->stop };
 
@@ -82,9 +83,7 @@ static PyObject *do_bisect(cx_call *c)
     if (!cx_begin_long(c)) return NULL; /* it waits for processes */
     status = cbx_bisect_run(c->ctx, &o, &b, &c->err);
     cx_lock(c);
-    if (!cx_callback_done(&t.progress) && cx_fine(c, status)) r = result_object(c, b, &o.repository);
-    cbx_bisect_free(b);
-    return r;
+    return !cx_callback_done(&t.progress) && cx_fine(c, status) ? result_object(c, b, &o.repository) : NULL;
 }
 
 CX_RETURN(do_history, (const char *good, *bad = "HEAD", *repository = NULL; cbx_bisect_graph g),

@@ -53,21 +53,19 @@ static PyObject *frameworks_object(const cbx_framework_metrics *f)
     return all;
 }
 
+CBX_FREED_BY(cbx_framework_metrics, cbx_framework_metrics_free)
+
 static PyObject *do_framework_metrics(cx_call *c)
 {
     cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
-    cbx_framework_metrics *f = NULL;
+    CBX_OWNED(cbx_framework_metrics) *f = NULL;
     cbx_run *run = NULL;
     cx_texts metrics;
-    PyObject *r;
 
     if (!CX_GET(c, run, o.last, metrics) || !CX_GET_AS(c, "tag", o.group_tag) || !cx_begin(c)) return NULL;
     o.metrics = metrics.list;
     o.nmetrics = metrics.n;
-    if (!cx_fine(c, cbx_framework_metrics_create(c->ctx, run, &o, &f, &c->err))) return NULL;
-    r = frameworks_object(f);
-    cbx_framework_metrics_free(f);
-    return r;
+    return cx_fine(c, cbx_framework_metrics_create(c->ctx, run, &o, &f, &c->err)) ? frameworks_object(f) : NULL;
 }
 
 /* clang-format off */
