@@ -12,6 +12,18 @@
 #include "calibrax/array/transform.h"
 #include "calibrax/metrics/metrics.h"
 
+/* ---- the code of rows ---- */
+
+/* Heads of functions that have the context ctx and the call c, which they need not read: of the operands; of a state,
+ * to finish it; of two states, to merge them. */
+#define CBX__OF_CALL(name)                                                                                             \
+    static cbx_array *name(__attribute__((unused)) cbx_ctx *ctx, __attribute__((unused)) const cbx_metric_call *c)
+#define CBX__OF_STATE(name, state)                                                                                     \
+    static cbx_array *name(cbx_ctx *ctx, __attribute__((unused)) const cbx_metric_call *c, const cbx_array *state)
+#define CBX__OF_STATES(name, x, y)                                                                                     \
+    static cbx_array *name(cbx_ctx *ctx, __attribute__((unused)) const cbx_metric_call *c, const cbx_array *x,         \
+                           const cbx_array *y)
+
 /* ---- tables ---- */
 
 typedef struct cbx__metric_table {

@@ -36,7 +36,7 @@ static cbx_array *power(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
     return cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, z)), cbx_square(ctx, cbx_imag(ctx, z)));
 }
 
-static cbx_array *convergence_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(convergence_parts)
 {
     const cbx_array *p = cbx__root(ctx, power(ctx, c, c->in[0])), *squares = power(ctx, c, c->in[1]);
     const cbx_array *parts[] = {
@@ -48,12 +48,11 @@ static cbx_array *convergence_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* 0 / 0 is 0: nothing, and right. */
-static cbx_array *convergence(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(convergence, state)
 {
     const cbx_array *one = cbx__number(ctx, 1), *nothing;
 
     CBX__PARTS(s, 2, ctx, state);
-    (void)c;
     nothing = cbx_logical_and(ctx, cbx_equal_scalar(ctx, s[0], 0), cbx_equal_scalar(ctx, s[1], 0));
     return cbx__root(ctx, cbx_divide(ctx, s[0], cbx_where(ctx, nothing, one, s[1])));
 }
@@ -67,7 +66,7 @@ static double mel_of_hz(double hz) { return hz < 1000 ? hz * 3 / 200 : 15 + 27 *
 
 /* Triangles of area 1 between 0 and half the sample rate, one a column: (fft_size / 2 + 1,
  * num_mels). */
-static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mel_filters)
 {
     const size_t bins = (size_t)c->parameters[FFT_SIZE] / 2 + 1, mels = (size_t)c->parameters[NUM_MELS];
     const double rate = c->parameters[SAMPLE_RATE], step = mel_of_hz(rate / 2) / (double)(mels + 1);
@@ -103,7 +102,7 @@ static cbx_array *cepstra(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
     return cbx_multiply_scalar(ctx, cbx_matrix_product(ctx, log_power, waves), 1 / mels);
 }
 
-static cbx_array *mel_distortion(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mel_distortion)
 {
     const cbx_array *filters, *d;
 
@@ -118,17 +117,16 @@ static cbx_array *mel_distortion(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- power ---- */
 
-static cbx_array *power_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(power_parts)
 {
     const cbx_array *parts[] = { cbx_sum(ctx, cbx_square(ctx, c->in[0]), NULL),
                                  cbx_sum(ctx, cbx_square(ctx, c->in[1]), NULL) };
     return cbx__pack(ctx, 2, parts);
 }
 
-static cbx_array *decibels(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(decibels, state)
 {
     CBX__PARTS(s, 2, ctx, state);
-    (void)c;
     return cbx_multiply_scalar(ctx, cbx_log10(ctx, cbx_divide(ctx, s[0], s[1])), 10);
 }
 

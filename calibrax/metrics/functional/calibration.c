@@ -15,7 +15,7 @@ static cbx_array *bins_of(cbx_ctx *ctx, const cbx_array *p, size_t bins)
 }
 
 /* (3, bins): weights, and weighted sums of p and of t, of each bin. */
-static cbx_array *binned(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(binned)
 {
     const cbx_array *p = cbx_flatten(ctx, c->in[0]), *t = cbx_flatten(ctx, c->in[1]), *sums[3];
     const cbx_array *w = c->weights ? cbx_flatten(ctx, c->weights) : NULL;
@@ -29,27 +29,24 @@ static cbx_array *binned(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* Of classes, too: each class has all items. */
-static cbx_array *expected(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(expected, state)
 {
     CBX__PARTS(s, 3, ctx, state);
-    (void)c;
     return cbx_divide(ctx, cbx_sum(ctx, cbx_abs(ctx, cbx_subtract(ctx, s[2], s[1])), NULL), cbx_sum(ctx, s[0], NULL));
 }
 
-static cbx_array *largest(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(largest, state)
 {
     CBX__PARTS(s, 3, ctx, state);
-    (void)c;
     return cbx_max(ctx, cbx__ratio_or(ctx, cbx_abs(ctx, cbx_subtract(ctx, s[2], s[1])), s[0], 0), NULL);
 }
 
 /* (bins, 3): mean prediction, share of events, weight. */
-static cbx_array *diagram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(diagram, state)
 {
     const cbx_array *columns[3];
 
     CBX__PARTS(s, 3, ctx, state);
-    (void)c;
     columns[0] = cbx__ratio_or(ctx, s[1], s[0], 0);
     columns[1] = cbx__ratio_or(ctx, s[2], s[0], 0);
     columns[2] = s[0];
@@ -59,7 +56,7 @@ static cbx_array *diagram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
 /* ---- Murphy's parts of the Brier score ---- */
 
 /* binned, and a row whose first element is the sum of squared errors. */
-static cbx_array *brier_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(brier_parts)
 {
     const cbx_array *error = cbx__weighted_sum(ctx, c, cbx__squared_error(ctx, c));
     const size_t before[] = { 0, 0 }, after[] = { 0, num_bins(c) - 1 };
@@ -70,12 +67,11 @@ static cbx_array *brier_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_concat(ctx, 2, rows, 0);
 }
 
-static cbx_array *brier_decomposition(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(brier_decomposition, state)
 {
     const cbx_array *n, *rate, *each, *out[5], *explained;
 
     CBX__PARTS(s, 4, ctx, state);
-    (void)c;
     n = cbx_sum(ctx, s[0], NULL);
     rate = cbx_divide(ctx, cbx_sum(ctx, s[2], NULL), n);
     each = cbx__ratio_or(ctx, s[2], s[0], 0);
@@ -100,7 +96,7 @@ static cbx_array *sums_of_runs(cbx_ctx *ctx, const cbx_array *x, size_t first, s
     return cbx_sum(ctx, cbx_reshape(ctx, run, 2, shape), CBX_AXIS(1));
 }
 
-static cbx_array *adaptive(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(adaptive)
 {
     const cbx_array *p = c->in[0], *t = c->in[1];
     const size_t n = cbx_array_count(p), bins = num_bins(c), more = n % bins, size = n / bins;
@@ -121,7 +117,7 @@ static cbx_array *adaptive(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- of several classes ---- */
 
 /* (3, classes, bins): as binned, of each class against the others. */
-static cbx_array *binned_by_class(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(binned_by_class)
 {
     const cbx_array *p = c->in[0], *labels = c->in[1], *w = c->weights, *one, *ids, *own, *class, *sums[3];
     const size_t n = cbx_array_dim(p, 0), k = cbx_array_dim(p, 1), bins = num_bins(c), shape[] = { n, k };

@@ -28,43 +28,31 @@ static cbx_array *f_average(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
     return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], f_score, beta);
 }
 
-static cbx_array *precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    return f_average(ctx, c, m, 0);
-}
-static cbx_array *recall(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    return f_average(ctx, c, m, INFINITY);
-}
-static cbx_array *f1(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m) { return f_average(ctx, c, m, 1); }
-static cbx_array *f_beta(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    return f_average(ctx, c, m, c->parameters[1]);
-}
+CBX__OF_STATE(precision, m) { return f_average(ctx, c, m, 0); }
+CBX__OF_STATE(recall, m) { return f_average(ctx, c, m, INFINITY); }
+CBX__OF_STATE(f1, m) { return f_average(ctx, c, m, 1); }
+CBX__OF_STATE(f_beta, m) { return f_average(ctx, c, m, c->parameters[1]); }
 
-static cbx_array *specificity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(specificity, m)
 {
-    (void)c;
     return cbx__ratio_or(ctx, element(ctx, m, 0, 0), cbx_sum(ctx, cbx_index(ctx, m, 0, 0), NULL), 0);
 }
 
-static cbx_array *sensitivity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(sensitivity, m)
 {
-    (void)c;
     return cbx__ratio_or(ctx, element(ctx, m, 1, 1), cbx_sum(ctx, cbx_index(ctx, m, 0, 1), NULL), 0);
 }
 
-static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(balanced_accuracy, m)
 {
     const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *present = cbx_astype(ctx, cbx_greater_scalar(ctx, t.actual, 0), CBX_F64);
 
-    (void)c;
     return cbx_divide(ctx, cbx_sum(ctx, cbx__ratio_or(ctx, t.hits, t.actual, 0), NULL), cbx_sum(ctx, present, NULL));
 }
 
 /* (s hits - p.t) / sqrt((s^2 - p.p)(s^2 - t.t)); 0 where one side has one class. */
-static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(matthews, m)
 {
     const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *s2 = cbx_square(ctx, t.total), *hits = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
@@ -72,17 +60,15 @@ static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
     const cbx_array *p = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL));
     const cbx_array *a = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.actual), NULL));
 
-    (void)c;
     return cbx__ratio_or(ctx, cov, cbx_multiply(ctx, cbx__root(ctx, p), cbx__root(ctx, a)), 0);
 }
 
-static cbx_array *kappa(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(kappa, m)
 {
     const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *agree = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
     const cbx_array *chance = cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL);
 
-    (void)c;
     return cbx_divide(ctx, cbx_subtract(ctx, agree, chance), cbx_subtract(ctx, cbx_square(ctx, t.total), chance));
 }
 
@@ -115,7 +101,7 @@ static ranked rank(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* The share of pairs of a positive and a negative item in which the positive one has the higher
  * score; ties count half. */
-static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(roc_auc)
 {
     const ranked r = rank(ctx, c);
     const cbx_array *below = cbx_take(ctx, r.negative_sum, r.o.first, 0),
@@ -126,7 +112,7 @@ static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* Precision at the threshold of each positive item, averaged. */
-static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(average_precision)
 {
     const ranked r = rank(ctx, c);
     const cbx_array *tp = cbx_subtract(ctx, r.npositive, cbx_take(ctx, r.positive_sum, r.o.first, 0));
@@ -154,7 +140,7 @@ static bool labels_match(const cbx_metric_call *c)
     return true;
 }
 
-static cbx_array *log_loss(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(log_loss)
 {
     const double eps = c->parameters[0];
     const cbx_array *p = c->in[0], *t = c->in[1], *one = cbx__number(ctx, 1), *yes;
@@ -208,7 +194,7 @@ static void softmax_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *x
                        (double *)out + at);
 }
 
-static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(softmax_cross_entropy)
 {
     const size_t classes = cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1);
     const cbx_array *x = c->in[0], *largest, *shifted, *log_sum;

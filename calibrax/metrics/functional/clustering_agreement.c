@@ -33,7 +33,7 @@ static cbx_array *cells_from(cbx_ctx *ctx, const cbx_array *rows, const cbx_arra
     return cbx_expand_dims(ctx, cbx_stack(ctx, 3, parts, 0), -1);
 }
 
-static cbx_array *contingency(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(contingency)
 {
     const size_t k = cbx__num_classes(c);
 
@@ -107,11 +107,10 @@ static void cells_of(cbx_ctx *ctx, const cbx_array *m, const cbx_array **out)
     out[2] = cbx_take(ctx, cbx_flatten(ctx, m), cbx_add(ctx, at, out[1]), 0);
 }
 
-static cbx_array *contingency_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+CBX__OF_STATES(contingency_merge, a, b)
 {
     const cbx_array *x[3], *y[3], *both[3];
 
-    (void)c;
     if (cbx_array_ndim(a) == 2 && cbx_array_ndim(b) == 2) {
         const size_t n = cbx_array_dim(a, 0), m = cbx_array_dim(b, 0), more = n > m ? n - m : m - n;
         const cbx_array *small = cbx_pad(ctx, n < m ? a : b, (size_t[2]){ 0 }, (size_t[]){ more, more }, cbx_float(0));
@@ -124,13 +123,12 @@ static cbx_array *contingency_merge(cbx_ctx *ctx, const cbx_metric_call *c, cons
 }
 
 /* Pairs of items that share both labels, only the true one, only the predicted one (times 2). */
-static cbx_array *adjusted_rand(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(adjusted_rand, m)
 {
     const table t = table_of(ctx, m);
     const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, t.cells), NULL);
     const cbx_array *both = cbx_subtract(ctx, squares, t.total), *neither, *agree, *apart, *of, *p, *q;
 
-    (void)c;
     p = cbx_subtract(ctx, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL), squares);
     q = cbx_subtract(ctx, cbx_sum(ctx, cbx_square(ctx, t.actual), NULL), squares);
     neither = cbx_subtract(ctx, cbx_subtract(ctx, cbx_square(ctx, t.total), t.total), both);
@@ -173,7 +171,7 @@ static cbx_array *average(cbx_ctx *ctx, const cbx_metric_call *c, const informat
     }
 }
 
-static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(normalized_mutual_information, m)
 {
     const table t = table_of(ctx, m);
     const information i = information_of(ctx, &t);
@@ -181,7 +179,7 @@ static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_c
     return cbx_where(ctx, trivial, cbx__number(ctx, 1), cbx__ratio_or(ctx, i.mutual, average(ctx, c, &i), 0));
 }
 
-static cbx_array *v_measure(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(v_measure, m)
 {
     const double beta = c->parameters[0];
     const table t = table_of(ctx, m);
@@ -263,7 +261,7 @@ static double expectation(cbx_ctx *ctx, const cbx_metric_call *c, const table *t
     return sum;
 }
 
-static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(adjusted_mutual_information, m)
 {
     const table t = table_of(ctx, m);
     const information i = information_of(ctx, &t);

@@ -64,7 +64,7 @@ static cbx_array *of_two(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *resu
     return cbx__refuse(ctx, CBX_EDOM, "%s: 'labels' has one cluster: at least two are compared", c->metric->name);
 }
 
-static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(calinski_harabasz)
 {
     const clusters s = clusters_of(ctx, c);
     const double items = (double)cbx_array_dim(c->in[0], 0);
@@ -79,7 +79,7 @@ static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
     return of_two(ctx, c, cbx__ratio_or(ctx, between, within, 1));
 }
 
-static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(davies_bouldin)
 {
     const size_t k = cbx__num_classes(c), d = cbx_array_dim(c->in[0], 1);
     if (k > 1 << 13 || k * k > ((size_t)1 << 27) / (d ? d : 1))
@@ -183,7 +183,7 @@ static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
     }
 }
 
-static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(silhouette_in_c)
 {
     sorted_points s = { .n = cbx_array_dim(c->in[0], 0), .d = cbx_array_dim(c->in[0], 1), .k = cbx__num_classes(c) };
     const double *rows = cbx__host_view(ctx, c->in[0]);
@@ -255,7 +255,7 @@ static cbx_array *sum_of_blocks(cbx_ctx *ctx, const all_points *all, size_t rows
     return sum;
 }
 
-static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(silhouette)
 {
     const size_t n = cbx_array_dim(c->in[0], 0), rows = n == 0 || n <= BLOCK / n ? n : BLOCK / n + 1;
     all_points all = { .x = c->in[0], .labels = c->in[1], .k = cbx__num_classes(c) };

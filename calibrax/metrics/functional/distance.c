@@ -2,22 +2,13 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/metrics/functional/rows.h"
 
-static cbx_array *euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1)));
-}
+CBX__OF_CALL(euclidean) { return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1))); }
 
-static cbx_array *manhattan(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_sum(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1));
-}
+CBX__OF_CALL(manhattan) { return cbx_sum(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1)); }
 
-static cbx_array *chebyshev(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_max(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1));
-}
+CBX__OF_CALL(chebyshev) { return cbx_max(ctx, cbx_abs(ctx, cbx__difference(ctx, c)), CBX_AXIS(-1)); }
 
-static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(minkowski)
 {
     const double p = c->parameters[0];
     const cbx_array *e, *sum;
@@ -103,7 +94,7 @@ OF_ROWS(cosine_rows, cosine_of_row)
  * overflow, and no underflow to 0. The reciprocal of what is smaller than 2^-1021 would be
  * infinite; that of 2^-1021 still makes its squares normal.
  */
-static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(cosine)
 {
     const cbx_array *x[2], *squares[2], *dot;
 
@@ -122,7 +113,7 @@ static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_subtract(ctx, cbx__number(ctx, 1), dot);
 }
 
-static cbx_array *mahalanobis(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mahalanobis)
 {
     const cbx_array *d = cbx__difference(ctx, c), *p = c->in[2];
 
@@ -130,13 +121,10 @@ static cbx_array *mahalanobis(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__root(ctx, cbx_sum(ctx, cbx_multiply(ctx, cbx_matrix_product(ctx, d, p), d), CBX_AXIS(-1)));
 }
 
-static cbx_array *unequal(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_astype(ctx, cbx_not_equal(ctx, c->in[0], c->in[1]), CBX_F64);
-}
+CBX__OF_CALL(unequal) { return cbx_astype(ctx, cbx_not_equal(ctx, c->in[0], c->in[1]), CBX_F64); }
 
 /* 1 - sum min / sum max, of two vectors of 0 0: they are equal. */
-static cbx_array *jaccard(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(jaccard)
 {
     const cbx_array *both = cbx_sum(ctx, cbx_minimum(ctx, c->in[0], c->in[1]), CBX_AXIS(-1));
     const cbx_array *any = cbx_sum(ctx, cbx_maximum(ctx, c->in[0], c->in[1]), CBX_AXIS(-1));
@@ -171,7 +159,7 @@ static const cbx_array *below(cbx_ctx *ctx, const cbx_metric_call *c, size_t ope
 
 /* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for
  * points that are close. */
-static cbx_array *poincare(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(poincare)
 {
     const double k = c->parameters[0];
     const cbx_array *e = cbx__difference(ctx, c), *inside[2], *ratio;
@@ -239,7 +227,7 @@ static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are
  * close. */
-static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(lorentz)
 {
     const cbx_array *half = in_rows(ctx, c) ? cbx__of_rows(ctx, c, CBX_F64, half_chord_rows) : NULL;
 
@@ -247,7 +235,7 @@ static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_multiply_scalar(ctx, cbx_asinh(ctx, half), 2);
 }
 
-static cbx_array *randers(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(randers)
 {
     const cbx_array *there = cbx_subtract(ctx, c->in[1], c->in[0]), *u = c->in[2], *along;
 

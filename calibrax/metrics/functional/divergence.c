@@ -4,17 +4,11 @@
 
 /* ---- of probabilities p and q ---- */
 
-static cbx_array *kl(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[0], c->in[1]), NULL);
-}
+CBX__OF_CALL(kl) { return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[0], c->in[1]), NULL); }
 
-static cbx_array *reverse_kl(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[1], c->in[0]), NULL);
-}
+CBX__OF_CALL(reverse_kl) { return cbx_sum(ctx, cbx__kl_terms(ctx, c->in[1], c->in[0]), NULL); }
 
-static cbx_array *jensen_shannon(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(jensen_shannon)
 {
     const cbx_array *p = c->in[0], *q = c->in[1];
     const cbx_array *m = cbx_multiply_scalar(ctx, cbx_add(ctx, p, q), 0.5);
@@ -23,19 +17,19 @@ static cbx_array *jensen_shannon(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum_scalar(ctx, cbx_multiply_scalar(ctx, cbx_sum(ctx, both, NULL), 0.5), 0);
 }
 
-static cbx_array *total_variation(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(total_variation)
 {
     return cbx_multiply_scalar(ctx, cbx_sum(ctx, cbx_abs(ctx, cbx_subtract(ctx, c->in[0], c->in[1])), NULL), 0.5);
 }
 
-static cbx_array *hellinger(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hellinger)
 {
     const cbx_array *d = cbx_subtract(ctx, cbx__root(ctx, c->in[0]), cbx__root(ctx, c->in[1]));
     return cbx__root(ctx, cbx_multiply_scalar(ctx, cbx_sum(ctx, cbx_square(ctx, d), NULL), 0.5));
 }
 
 /* (p - q)^2 / q, 0 where both are 0. */
-static cbx_array *chi_squared(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(chi_squared)
 {
     const cbx_array *d = cbx_subtract(ctx, c->in[0], c->in[1]), *one = cbx__number(ctx, 1);
     const cbx_array *equal = cbx_equal_scalar(ctx, d, 0);
@@ -45,7 +39,7 @@ static cbx_array *chi_squared(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* log(sum p^a q^(1 - a)) / (a - 1), of logarithms, which neither overflow nor vanish; at 1 and
  * infinity its limits. */
-static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(renyi)
 {
     const double a = c->parameters[0];
     const cbx_array *p = c->in[0], *q = c->in[1], *zero = cbx__number(ctx, 0), *one = cbx__number(ctx, 1);
@@ -77,7 +71,7 @@ static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
  * sum q f(p / q), where f is the user's; q f(p / q) tends to p times the slope of f at infinity
  * where q tends to 0.
  */
-static cbx_array *f_divergence(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(f_divergence)
 {
     const double slope = c->parameters[0];
     const cbx_array *p = c->in[0], *q = c->in[1], *one = cbx__number(ctx, 1), *zero = cbx__number(ctx, 0);
@@ -95,7 +89,7 @@ static cbx_array *f_divergence(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* psi(x) - psi(y) - <grad psi(y), x - y>. */
-static cbx_array *bregman(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(bregman)
 {
     cbx_array *at_x = NULL, *at_y[2] = { NULL, NULL };
     cbx_err err = CBX_ERR_INIT;
@@ -154,7 +148,7 @@ static double largest_gap(const double *x, size_t n, const double *y, size_t m)
     return gap;
 }
 
-static cbx_array *kolmogorov_smirnov(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(kolmogorov_smirnov)
 {
     const cbx_array *x = c->in[0], *y = c->in[1], *at;
     const double *a, *b;
@@ -213,12 +207,9 @@ static cbx_array *squared_discrepancy(cbx_ctx *ctx, const cbx_metric_call *c, bo
     return cbx_subtract(ctx, cbx_add(ctx, xx, yy), cbx_divide_scalar(ctx, xy, n * m / 2));
 }
 
-static cbx_array *mmd(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__root(ctx, cbx_maximum_scalar(ctx, squared_discrepancy(ctx, c, false), 0));
-}
+CBX__OF_CALL(mmd) { return cbx__root(ctx, cbx_maximum_scalar(ctx, squared_discrepancy(ctx, c, false), 0)); }
 
-static cbx_array *mmd_unbiased(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mmd_unbiased)
 {
     for (int i = 0; i < 2; i++)
         if (cbx_array_dim(c->in[i], 0) < 2)
@@ -243,7 +234,7 @@ static cbx_array *sliced_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t fir
                              cbx_matrix_product(ctx, c->in[1], along), c->parameters[ORDER]);
 }
 
-static cbx_array *sliced_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(sliced_wasserstein)
 {
     const size_t points = cbx_array_dim(c->in[0], 0) + cbx_array_dim(c->in[1], 0);
     const cbx_array *costs = cbx__by_rows(ctx, c, (size_t)c->parameters[PROJECTIONS], points, sliced_rows);

@@ -1,10 +1,7 @@
 /* Fairness: rates of decisions compared between groups.  A prediction above 0.5 is a selection. */
 #include "calibrax/metrics/functional/counts.h"
 
-static cbx_array *selected(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_astype(ctx, cbx_greater_scalar(ctx, c->in[0], 0.5), CBX_I64);
-}
+CBX__OF_CALL(selected) { return cbx_astype(ctx, cbx_greater_scalar(ctx, c->in[0], 0.5), CBX_I64); }
 
 static cbx_array *integer(cbx_ctx *ctx, int64_t v) { return cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(v)); }
 
@@ -19,14 +16,14 @@ static cbx_array *table(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
 }
 
 /* (groups, 2): not selected, selected. */
-static cbx_array *selections(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(selections)
 {
     const cbx_array *id = cbx_multiply(ctx, c->in[1], integer(ctx, 2));
     return table(ctx, c, cbx_add(ctx, id, selected(ctx, c)), 2);
 }
 
 /* (groups, 4): true negatives, false positives, false negatives, true positives. */
-static cbx_array *outcomes(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(outcomes)
 {
     const cbx_array *target = cbx_astype(ctx, c->in[1], CBX_I64);
     const cbx_array *id = cbx_add(ctx, cbx_multiply(ctx, c->in[2], integer(ctx, 2)), target);
@@ -42,12 +39,11 @@ static cbx_array *of_members(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     return cbx_where(ctx, cbx_greater_scalar(ctx, members, 0), x, cbx__number(ctx, other));
 }
 
-static cbx_array *parity_ratio(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(parity_ratio, m)
 {
     const cbx_array *n = cbx_sum(ctx, m, CBX_AXIS(1)), *rate = cbx__ratio_or(ctx, column(ctx, m, 1), n, 0);
     const cbx_array *lowest = cbx_min(ctx, of_members(ctx, rate, n, INFINITY), NULL);
 
-    (void)c;
     return cbx__ratio_or(ctx, lowest, cbx_max(ctx, rate, NULL), 1);
 }
 
@@ -61,18 +57,14 @@ static cbx_array *spread(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *o
     return cbx_maximum(ctx, cbx_subtract(ctx, highest, lowest), cbx__number(ctx, 0));
 }
 
-static cbx_array *equal_opportunity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    (void)c;
-    return spread(ctx, column(ctx, m, 3), column(ctx, m, 2));
-}
+CBX__OF_STATE(equal_opportunity, m) { return spread(ctx, column(ctx, m, 3), column(ctx, m, 2)); }
 
-static cbx_array *equalized_odds(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(equalized_odds, m)
 {
     return cbx_maximum(ctx, equal_opportunity(ctx, c, m), spread(ctx, column(ctx, m, 1), column(ctx, m, 0)));
 }
 
-static cbx_array *breakdown(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+CBX__OF_STATE(breakdown, m)
 {
     const cbx_array *n = cbx_sum(ctx, m, CBX_AXIS(1)), *tn = column(ctx, m, 0), *fp = column(ctx, m, 1);
     const cbx_array *fn = column(ctx, m, 2), *tp = column(ctx, m, 3), *chosen = cbx_add(ctx, tp, fp);
@@ -85,7 +77,6 @@ static cbx_array *breakdown(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
         cbx__ratio_or(ctx, tp, chosen, 0),
     };
 
-    (void)c;
     return cbx_stack(ctx, CBX_LEN(columns), columns, 1);
 }
 

@@ -36,13 +36,13 @@ static cbx_array *crps_of(cbx_ctx *ctx, const cbx_metric_call *c, double pairs)
     return cbx_subtract(ctx, error, cbx_divide_scalar(ctx, spread, pairs));
 }
 
-static cbx_array *crps(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(crps)
 {
     const double members = (double)cbx_array_dim(c->in[0], 1);
     return check_ensemble(ctx, c, 1) ? crps_of(ctx, c, members * members) : cbx__array_failed();
 }
 
-static cbx_array *fair_crps(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(fair_crps)
 {
     const double members = (double)cbx_array_dim(c->in[0], 1);
     return check_ensemble(ctx, c, 2) ? crps_of(ctx, c, members * (members - 1)) : cbx__array_failed();
@@ -65,7 +65,7 @@ static cbx_array *energy_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t fir
     return cbx_subtract(ctx, cbx_mean(ctx, e, CBX_AXIS(1)), cbx_multiply_scalar(ctx, spread, 0.5));
 }
 
-static cbx_array *energy(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(energy)
 {
     const cbx_array *x = c->in[0];
     const size_t cost = cbx_array_count(x) / cbx_array_dim(x, 0) * cbx_array_dim(x, 1);
@@ -75,7 +75,7 @@ static cbx_array *energy(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* [sum w, sum w var, sum w ((mean x - y)^2 - var / members)] */
-static cbx_array *spread_and_skill(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(spread_and_skill)
 {
     const cbx_array *x = c->in[0], *variance, *error, *skill;
 
@@ -88,10 +88,9 @@ static cbx_array *spread_and_skill(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 3, parts);
 }
 
-static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(spread_skill_ratio, state)
 {
     CBX__PARTS(s, 3, ctx, state);
-    (void)c;
     const cbx_array *fine = cbx_greater_scalar(ctx, s[2], 0), *one = cbx__number(ctx, 1);
     const cbx_array *ratio = cbx__root(ctx, cbx_divide(ctx, s[1], cbx_where(ctx, fine, s[2], one)));
     return cbx_where(ctx, fine, ratio, cbx__number(ctx, NAN));
@@ -124,7 +123,7 @@ static cbx_array *histogram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
 
 /* Numbers of observations with so many members below them: members + 1 where the target or a
  * member is NaN. */
-static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(rank_counts)
 {
     const cbx_array *below, *nan, *gone;
 
@@ -139,7 +138,7 @@ static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* Sums over thresholds of the squared gap between the distribution functions. */
-static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(ensemble_rps)
 {
     const bool fair = c->parameters[0] != 0;
     const double members = (double)cbx_array_dim(c->in[0], 1);
@@ -181,7 +180,7 @@ static void rps_rows(cbx_ctx *ctx, const cbx_metric_call *c, const double *p, co
 
 /* Sums over classes of (cumulative probability - whether the label is not above)^2, of each
  * item. */
-static cbx_array *rps(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(rps)
 {
     const ptrdiff_t classes = (ptrdiff_t)cbx_array_dim(c->in[0], 1);
     const cbx_array *cumulative, *label, *step;
@@ -193,10 +192,7 @@ static cbx_array *rps(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, cumulative, cbx_astype(ctx, step, CBX_F64))), CBX_AXIS(1));
 }
 
-static cbx_array *skill(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_subtract(ctx, cbx__number(ctx, 1), cbx_divide(ctx, c->in[0], c->in[1]));
-}
+CBX__OF_CALL(skill) { return cbx_subtract(ctx, cbx__number(ctx, 1), cbx_divide(ctx, c->in[0], c->in[1])); }
 
 /* Bin of numbers between 0 and 1; bin number `bins` of NaN. */
 static cbx_array *bin_of(cbx_ctx *ctx, const cbx_array *x, double bins)
@@ -208,7 +204,7 @@ static cbx_array *bin_of(cbx_ctx *ctx, const cbx_array *x, double bins)
 }
 
 /* Weights of bins, and sums of probability less event in them: (2, bins). */
-static cbx_array *reliability_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(reliability_parts)
 {
     const size_t bins = (size_t)c->parameters[0];
     const cbx_array *bin = bin_of(ctx, c->in[0], (double)bins), *w = c->weights ? cbx_flatten(ctx, c->weights) : NULL;
@@ -219,16 +215,15 @@ static cbx_array *reliability_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 2, parts);
 }
 
-static cbx_array *reliability(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(reliability, state)
 {
     CBX__PARTS(s, 2, ctx, state);
-    (void)c;
     const cbx_array *sum = cbx_sum(ctx, cbx__ratio_or(ctx, cbx_square(ctx, s[1]), s[0], 0), NULL);
     return cbx_divide(ctx, sum, cbx_sum(ctx, s[0], NULL));
 }
 
 /* Numbers of observations in bins of their normal distribution function. */
-static cbx_array *pit_counts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(pit_counts)
 {
     const double bins = c->parameters[0];
     const cbx_array *e = cbx_subtract(ctx, c->in[0], c->in[2]);

@@ -1,21 +1,14 @@
 /* Regression: how far predictions are from targets. */
 #include "calibrax/metrics/internal.h"
 
-static cbx_array *absolute_error(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_abs(ctx, cbx__difference(ctx, c));
-}
+CBX__OF_CALL(absolute_error) { return cbx_abs(ctx, cbx__difference(ctx, c)); }
 
-static cbx_array *root(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mean)
-{
-    (void)c;
-    return cbx__root(ctx, mean);
-}
+CBX__OF_STATE(root, mean) { return cbx__root(ctx, mean); }
 
 /* ---- of variance ---- */
 
 /* [sum w, mean t, sum w (t - mean t)^2, mean e, sum w (e - mean e)^2, sum w e^2] with e = t - p. */
-static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(variance_parts)
 {
     const cbx_array *t = c->in[1], *e = cbx_subtract(ctx, t, c->in[0]);
     const cbx_array *mean_t = cbx__weighted_mean(ctx, c, t), *mean_e = cbx__weighted_mean(ctx, c, e);
@@ -31,10 +24,9 @@ static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 6, parts);
 }
 
-static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
+CBX__OF_STATES(variance_merge, x, y)
 {
     CBX__JOINT(6, ctx, x, y);
-    (void)c;
     cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1); /* of t */
     cbx__join_spread(ctx, &j, a + 3, b + 3, out + 3); /* of e */
     out[5] = cbx_add(ctx, a[5], b[5]);
@@ -51,31 +43,29 @@ static cbx_array *share_explained(cbx_ctx *ctx, const cbx_array *loss, const cbx
     return cbx_where(ctx, flat, constant, cbx_subtract(ctx, one, cbx_divide(ctx, loss, safe)));
 }
 
-static cbx_array *r_squared(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(r_squared, state)
 {
     CBX__PARTS(s, 6, ctx, state);
-    (void)c;
     return share_explained(ctx, s[5], cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
 
-static cbx_array *explained_variance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(explained_variance, state)
 {
     CBX__PARTS(s, 6, ctx, state);
-    (void)c;
     const cbx_array *loss = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[3], s[4]), cbx__number(ctx, 0), s[4]);
     return share_explained(ctx, loss, cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
 
 /* ---- relative ---- */
 
-static cbx_array *percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(percentage_error)
 {
     const cbx_array *floor = cbx__number(ctx, 0x1p-52);
     return cbx_divide(ctx, absolute_error(ctx, c), cbx_maximum(ctx, cbx_abs(ctx, c->in[1]), floor));
 }
 
 /* Sizes whose sum overflows are halved. */
-static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(symmetric_percentage_error)
 {
     const cbx_array *x = c->in[0], *y = c->in[1], *gap = absolute_error(ctx, c);
     const cbx_array *size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y)), *large = cbx_isinf(ctx, size);
@@ -87,7 +77,7 @@ static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call
     return cbx_multiply_scalar(ctx, cbx__ratio_or(ctx, gap, size, 0), 2);
 }
 
-static cbx_array *relative_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(relative_parts)
 {
     const cbx_array *parts[] = { cbx__weighted_sum(ctx, c, cbx__squared_error(ctx, c)),
                                  cbx__weighted_sum(ctx, c, cbx_square(ctx, c->in[1])) };
@@ -103,10 +93,9 @@ static cbx_array *relative(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     return cbx_divide(ctx, cbx__root(ctx, a), cbx_sqrt(ctx, safe));
 }
 
-static cbx_array *relative_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(relative_error, state)
 {
     CBX__PARTS(s, 2, ctx, state);
-    (void)c;
     return relative(ctx, s[0], s[1]);
 }
 
@@ -119,14 +108,14 @@ static cbx_array *row_sums(cbx_ctx *ctx, const cbx_array *x)
     return rest.n ? cbx_sum(ctx, x, &rest) : cbx_copy(ctx, x);
 }
 
-static cbx_array *relative_rows(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(relative_rows)
 {
     return relative(ctx, row_sums(ctx, cbx__squared_error(ctx, c)), row_sums(ctx, cbx_square(ctx, c->in[1])));
 }
 
 /* ---- losses ---- */
 
-static cbx_array *huber(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(huber)
 {
     const double delta = c->parameters[0];
     const cbx_array *e = absolute_error(ctx, c);
@@ -136,7 +125,7 @@ static cbx_array *huber(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_where(ctx, cbx_less_equal_scalar(ctx, e, delta), inside, outside);
 }
 
-static cbx_array *charbonnier(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(charbonnier)
 {
     const double epsilon = c->parameters[0], alpha = c->parameters[1];
     cbx_array *x = cbx_sqrt(ctx, cbx_add_scalar(ctx, cbx__squared_error(ctx, c), epsilon * epsilon));
@@ -144,7 +133,7 @@ static cbx_array *charbonnier(cbx_ctx *ctx, const cbx_metric_call *c)
     return alpha == 1 ? x : cbx_pow_scalar(ctx, x, alpha);
 }
 
-static cbx_array *pinball(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(pinball)
 {
     const double q = c->parameters[0];
     const cbx_array *e = cbx_subtract(ctx, c->in[1], c->in[0]);
@@ -152,22 +141,15 @@ static cbx_array *pinball(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum(ctx, cbx_multiply_scalar(ctx, e, q), cbx_multiply_scalar(ctx, e, q - 1));
 }
 
-static cbx_array *log_cosh(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(log_cosh)
 {
     const cbx_array *e = cbx__difference(ctx, c);
     return cbx_subtract_scalar(ctx, cbx_logaddexp(ctx, e, cbx_negative(ctx, e)), M_LN2);
 }
 
-static cbx_array *largest_error(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_max(ctx, absolute_error(ctx, c), NULL);
-}
+CBX__OF_CALL(largest_error) { return cbx_max(ctx, absolute_error(ctx, c), NULL); }
 
-static cbx_array *larger(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
-{
-    (void)c;
-    return cbx_maximum(ctx, a, b);
-}
+CBX__OF_STATES(larger, a, b) { return cbx_maximum(ctx, a, b); }
 
 #define PAIR         CBX__PAIR("predictions", "targets", REAL)
 #define GENERAL(...) CBX__ROW("general", __VA_ARGS__), .operands = PAIR

@@ -18,7 +18,7 @@ cbx_array *cbx__moments(cbx_ctx *ctx, const cbx_array *x)
     return cbx_concat(ctx, 3, parts, 0);
 }
 
-static cbx_array *feature_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(feature_parts)
 {
     const cbx_array *both[] = { cbx__moments(ctx, c->in[REAL]), cbx__moments(ctx, c->in[GENERATED]) };
     return cbx_stack(ctx, 2, both, 0);
@@ -101,7 +101,7 @@ cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
                    cbx_divide(ctx, b.products, cbx_subtract_scalar(ctx, b.n, 1)));
 }
 
-static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(frechet_of_moments)
 {
     for (size_t i = 0; i < 4; i += 2) {
         const cbx_array *mean = c->in[i], *covariance = c->in[i + 1];
@@ -116,12 +116,11 @@ static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* 1 - mean gap between the correlations of two features, over all pairs. */
-static cbx_array *correlation_preservation(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(correlation_preservation, state)
 {
     const cbx_array *r[2], *gaps;
     double pairs = 0;
 
-    (void)c;
     for (int i = 0; i < 2; i++) {
         const distribution a = distribution_of(ctx, state, i);
         const cbx_array *s = cbx_diagonal(ctx, a.products, 0), *zero = cbx__number(ctx, 0);
@@ -147,7 +146,7 @@ static cbx_array *score_of_rows(cbx_ctx *ctx, const cbx_array *p, ptrdiff_t firs
     return cbx_exp(ctx, cbx_mean(ctx, cbx_sum(ctx, terms, CBX_AXIS(-1)), NULL));
 }
 
-static cbx_array *inception_scores(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(inception_scores)
 {
     const size_t n = cbx_array_dim(c->in[0], 0), splits = (size_t)c->parameters[0];
     const cbx_array *scores[MAX_SPLITS];
@@ -160,10 +159,7 @@ static cbx_array *inception_scores(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_stack(ctx, splits, scores, 0);
 }
 
-static cbx_array *inception_score(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_mean(ctx, inception_scores(ctx, c), NULL);
-}
+CBX__OF_CALL(inception_score) { return cbx_mean(ctx, inception_scores(ctx, c), NULL); }
 
 /* ---- of neighbours ---- */
 
@@ -207,10 +203,7 @@ static cbx_array *radii(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
     return squares ? squares : cbx__by_rows(ctx, &own, n, n * cbx_array_dim(x, 1), radii_of_rows);
 }
 
-static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__nan_or(ctx, c, cbx__root(ctx, radii(ctx, c, c->in[0])));
-}
+CBX__OF_CALL(manifold_radii) { return cbx__nan_or(ctx, c, cbx__root(ctx, radii(ctx, c, c->in[0]))); }
 
 /* Number of balls of operand 0, whose squared radii are operand 2, that cover rows first..last-1 of
  * operand 1. */
@@ -239,8 +232,8 @@ static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
     return cbx__nan_or(ctx, c, cbx_mean(ctx, cbx_astype(ctx, some, CBX_F64), NULL));
 }
 
-static cbx_array *manifold_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return covered(ctx, c, REAL); }
-static cbx_array *manifold_recall(cbx_ctx *ctx, const cbx_metric_call *c) { return covered(ctx, c, GENERATED); }
+CBX__OF_CALL(manifold_precision) { return covered(ctx, c, REAL); }
+CBX__OF_CALL(manifold_recall) { return covered(ctx, c, GENERATED); }
 
 /* Number of balls that cover a row, over k. */
 static cbx_array *density(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
@@ -249,8 +242,8 @@ static cbx_array *density(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
     return cbx__nan_or(ctx, c, cbx_mean(ctx, share, NULL));
 }
 
-static cbx_array *density_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return density(ctx, c, REAL); }
-static cbx_array *density_recall(cbx_ctx *ctx, const cbx_metric_call *c) { return density(ctx, c, GENERATED); }
+CBX__OF_CALL(density_precision) { return density(ctx, c, REAL); }
+CBX__OF_CALL(density_recall) { return density(ctx, c, GENERATED); }
 
 static cbx_array *min_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
@@ -258,7 +251,7 @@ static cbx_array *min_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t fir
 }
 
 /* Squared distances of generated rows to the nearest real one. */
-static cbx_array *nearest(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(nearest)
 {
     cbx_array *squares = cbx__kth_squares(ctx, c, c->in[GENERATED], c->in[REAL], 0);
 
@@ -268,7 +261,7 @@ static cbx_array *nearest(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* The same with both sets moved and divided so that each feature of all rows lies between 0 and
  * 1. */
-static cbx_array *closest_record(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(closest_record)
 {
     const cbx_array *all = cbx_concat(ctx, 2, (const cbx_array *[]){ c->in[0], c->in[1] }, 0);
     const cbx_array *low = cbx_min(ctx, all, CBX_AXIS_KEEP(0));
@@ -281,7 +274,7 @@ static cbx_array *closest_record(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_mean(ctx, nearest(ctx, &scaled), NULL);
 }
 
-static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(copies)
 {
     const cbx_array *same = cbx_equal_scalar(ctx, nearest(ctx, c), 0);
     return cbx__nan_or(ctx, c, cbx_mean(ctx, cbx_astype(ctx, same, CBX_F64), NULL));

@@ -3,7 +3,7 @@
 
 /* ---- distances of sets: to the nearest point ---- */
 
-static cbx_array *chamfer(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(chamfer)
 {
     const cbx_array *there = cbx_mean(ctx, cbx__nearest_distance(ctx, c, c->in[0], c->in[1]), NULL);
     const cbx_array *back = cbx_mean(ctx, cbx__nearest_distance(ctx, c, c->in[1], c->in[0]), NULL);
@@ -11,12 +11,9 @@ static cbx_array *chamfer(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_multiply_scalar(ctx, cbx_add(ctx, there, back), 0.5);
 }
 
-static cbx_array *directed_hausdorff(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__farthest_nearest(ctx, c, c->in[0], c->in[1]);
-}
+CBX__OF_CALL(directed_hausdorff) { return cbx__farthest_nearest(ctx, c, c->in[0], c->in[1]); }
 
-static cbx_array *hausdorff(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hausdorff)
 {
     const cbx_array *back = cbx__farthest_nearest(ctx, c, c->in[1], c->in[0]);
     return cbx_maximum(ctx, directed_hausdorff(ctx, c), back);
@@ -38,7 +35,7 @@ static cbx_array *centre(cbx_ctx *ctx, const cbx_array *w, const cbx_array *x)
 }
 
 /* [sum w, mean e, sum w |e - mean e|^2] of e = x - y: 2 + d numbers. */
-static cbx_array *deviation_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(deviation_parts)
 {
     const cbx_array *w = column(ctx, c), *e = cbx_subtract(ctx, c->in[0], c->in[1]), *mean = centre(ctx, w, e);
     const cbx_array *squares = cbx_square(ctx, cbx_subtract(ctx, e, mean));
@@ -49,7 +46,7 @@ static cbx_array *deviation_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_concat(ctx, 3, parts, 0);
 }
 
-static cbx_array *deviation_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+CBX__OF_STATES(deviation_merge, a, b)
 {
     const cbx__joint j = cbx__join_weights(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0));
     const cbx_array *ma = cbx_slice(ctx, a, 0, 1, -1, 1), *gap = cbx_subtract(ctx, cbx_slice(ctx, b, 0, 1, -1, 1), ma);
@@ -58,13 +55,11 @@ static cbx_array *deviation_merge(cbx_ctx *ctx, const cbx_metric_call *c, const 
     const cbx_array *parts[] = { cbx_expand_dims(ctx, j.n, 0), cbx__join_means(ctx, &j, ma, gap),
                                  cbx_expand_dims(ctx, sum, 0) };
 
-    (void)c;
     return cbx_concat(ctx, 3, parts, 0);
 }
 
-static cbx_array *deviation(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(deviation, state)
 {
-    (void)c;
     return cbx__root(ctx, cbx_divide(ctx, cbx_index(ctx, state, 0, -1), cbx_index(ctx, state, 0, 0)));
 }
 
@@ -83,7 +78,7 @@ static cbx_array *best_rotation(cbx_ctx *ctx, const cbx_array *w, const cbx_arra
     return cbx_matrix_product(ctx, cbx_multiply(ctx, s.u, signs), s.vh);
 }
 
-static cbx_array *superposed(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(superposed)
 {
     const cbx_array *w = column(ctx, c), *x, *y, *squares;
 
@@ -105,7 +100,7 @@ static const cbx_array *conformations(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_reshape(ctx, x, 2, flat);
 }
 
-static cbx_array *pairwise(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(pairwise)
 {
     const double root_atoms = sqrt((double)cbx_array_dim(c->in[0], 1));
     return cbx__all_distances(ctx, c, conformations(ctx, c), root_atoms, false);

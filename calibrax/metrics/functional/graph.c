@@ -54,7 +54,7 @@ static size_t larger_size(const cbx_metric_call *c)
 }
 
 /* A vertex without edges adds an eigenvalue of 0. */
-static cbx_array *spectral(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(spectral)
 {
     const ptrdiff_t k = (ptrdiff_t)c->parameters[0];
     const cbx_array *spectrum[2];
@@ -79,7 +79,7 @@ static cbx_array *half_gap(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
  * An edge of weight w that is added moves two degrees by w each, and the matrix by one of nuclear
  * norm 2 w, which bounds the sum of what eigenvalues move (Mirsky 1960).
  */
-static cbx_array *edit_bound(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(edit_bound)
 {
     const double n = (double)cbx_array_dim(c->in[0], 0), m = (double)cbx_array_dim(c->in[1], 0);
     const cbx_array *degrees[2], *spectrum[2], *edges;
@@ -118,7 +118,7 @@ static void mark_components(const double *a, size_t n, size_t *stack, size_t *wh
         for (size_t j = 0; j < n; j++) out[i * n + j] = which[i] == which[j];
 }
 
-static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(components)
 {
     const size_t n = cbx_array_dim(c->in[0], 0);
     cbx_array *out;
@@ -141,7 +141,7 @@ static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* The pseudoinverse is (L + P)^-1 - P, P: the mean over each component, which is what L maps to
  * 0. */
-static cbx_array *resistance(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(resistance)
 {
     const cbx_array *joined, *mean, *g, *diagonal, *r, *infinite = cbx__number(ctx, INFINITY);
     size_t n;
@@ -184,7 +184,7 @@ static cbx_status through(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t
     return CBX_OK;
 }
 
-static cbx_array *shortest_paths(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(shortest_paths)
 {
     const cbx_fn step = { "paths through a vertex", through, NULL, 2, 1, NULL };
     const size_t n = cbx_array_dim(c->in[0], 0);

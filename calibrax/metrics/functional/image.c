@@ -6,7 +6,7 @@ enum { SCALES = 5, MAX_SCALES = 12 };
 
 /* ---- noise ---- */
 
-static cbx_array *decibels(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mse)
+CBX__OF_STATE(decibels, mse)
 {
     const double peak = c->parameters[0] * c->parameters[0];
     return cbx_multiply_scalar(ctx, cbx_log10(ctx, cbx_divide(ctx, cbx__number(ctx, peak), mse)), 10);
@@ -74,7 +74,7 @@ static bool large_enough(cbx_ctx *ctx, const cbx_metric_call *c, size_t halvings
         w, halvings ? " or fewer scales" : "");
 }
 
-static cbx_array *ssim(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(ssim)
 {
     cbx_array *structure, *all;
 
@@ -104,7 +104,7 @@ static cbx_array *positive_power(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     return cbx_where(ctx, counts, cbx_pow(ctx, safe, y), cbx__number(ctx, 0));
 }
 
-static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(ms_ssim)
 {
     static const double published[SCALES] = { 0.0448, 0.2856, 0.3001, 0.2363, 0.1333 };
     const cbx_array *x = c->in[0], *y = c->in[1], *powers = c->in[2];
@@ -132,7 +132,7 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* The number of equally likely kinds that has the entropy of the eigenvalues; those within rounding
  * of 0 do not count. */
-static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(vendi)
 {
     const double q = c->parameters[0], n = (double)cbx_array_dim(c->in[0], 0);
     const cbx_array *values, *positive, *p, *zero = cbx__number(ctx, 0), *legal;

@@ -1,25 +1,22 @@
 /* Information: entropies and mutual information of distributions and joint distributions. */
 #include "calibrax/metrics/internal.h"
 
-static cbx_array *entropy(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx__entropy(ctx, c->in[0], NULL); }
+CBX__OF_CALL(entropy) { return cbx__entropy(ctx, c->in[0], NULL); }
 
-static cbx_array *cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, c->in[0], c->in[1]), NULL));
-}
+CBX__OF_CALL(cross_entropy) { return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, c->in[0], c->in[1]), NULL)); }
 
-static cbx_array *of_rows(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_sum(ctx, c->in[0], CBX_AXIS(1)); }
-static cbx_array *of_columns(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_sum(ctx, c->in[0], CBX_AXIS(0)); }
+CBX__OF_CALL(of_rows) { return cbx_sum(ctx, c->in[0], CBX_AXIS(1)); }
+CBX__OF_CALL(of_columns) { return cbx_sum(ctx, c->in[0], CBX_AXIS(0)); }
 
 /* sum p_ij log(p_ij / (p_i p_j)), which rounding must not make negative. */
-static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mutual_information)
 {
     const cbx_array *alone = cbx_outer(ctx, of_rows(ctx, c), of_columns(ctx, c));
     return cbx_maximum_scalar(ctx, cbx_sum(ctx, cbx__kl_terms(ctx, c->in[0], alone), NULL), 0);
 }
 
 /* -sum p_ij log(p_ij / p_i) */
-static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(conditional_entropy)
 {
     const cbx_array *terms = cbx__kl_terms(ctx, c->in[0], cbx_sum(ctx, c->in[0], CBX_AXIS_KEEP(1)));
     return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, terms, NULL)), 0);
@@ -32,7 +29,7 @@ static cbx_array *is_constant(cbx_ctx *ctx, const cbx_array *p)
     return cbx_less_equal_scalar(ctx, cbx_count_nonzero(ctx, p, NULL), 1);
 }
 
-static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(normalized_mutual_information)
 {
     const cbx_array *rows = of_rows(ctx, c), *columns = of_columns(ctx, c), *one = cbx__number(ctx, 1);
     const cbx_array *x = is_constant(ctx, rows), *y = is_constant(ctx, columns);
@@ -45,7 +42,7 @@ static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_c
 }
 
 /* Minus the second derivatives of the log-likelihood. */
-static cbx_array *fisher_information(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(fisher_information)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *hessian = NULL;

@@ -37,7 +37,7 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
  * With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  The transposed view has its
  * columns in rows, as LAPACK reads them.
  */
-static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(affine_invariant)
 {
     const cbx_array *l, *half, *whole, *ratios, *positive;
 
@@ -67,7 +67,7 @@ static cbx_array *frobenius(cbx_ctx *ctx, const cbx_array *x)
     return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, x), NULL));
 }
 
-static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(log_euclidean)
 {
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     return frobenius(ctx, cbx_subtract(ctx, matrix_log(ctx, c, 0), matrix_log(ctx, c, 1)));
@@ -109,7 +109,7 @@ static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* Principal angles by their sines and cosines together: exact for small angles and for right
  * ones. */
-static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(grassmann)
 {
     const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines, *fine = orthonormal(ctx, c);
 
@@ -121,7 +121,7 @@ static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__nan_unless(ctx, c, fine, frobenius(ctx, cbx_atan2(ctx, sines, cosines)));
 }
 
-static cbx_array *stiefel(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(stiefel)
 {
     const cbx_array *fine = orthonormal(ctx, c);
 
@@ -168,7 +168,7 @@ static const cbx_array *on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_
  * s, and cos(d) = 1 + 2 s, s < 0, gives sin(d / 2)^2 = -s.  Below -1 the product's geodesics do not
  * reach.
  */
-static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(ultrahyperbolic)
 {
     const ptrdiff_t d = (ptrdiff_t)cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1);
     const ptrdiff_t times = (ptrdiff_t)c->parameters[0];

@@ -66,8 +66,8 @@ static cbx_array *gain_at(cbx_ctx *ctx, const cbx_metric_call *c, double k)
     return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, gains, shared), NULL), best, 0);
 }
 
-static cbx_array *ndcg(cbx_ctx *ctx, const cbx_metric_call *c) { return gain_at(ctx, c, INFINITY); }
-static cbx_array *ndcg_at_k(cbx_ctx *ctx, const cbx_metric_call *c) { return gain_at(ctx, c, c->parameters[0]); }
+CBX__OF_CALL(ndcg) { return gain_at(ctx, c, INFINITY); }
+CBX__OF_CALL(ndcg_at_k) { return gain_at(ctx, c, c->parameters[0]); }
 
 /* ---- relevant items among the first k ---- */
 
@@ -98,7 +98,7 @@ static double kth_largest(const double *x, size_t n, size_t k, double *heap)
 }
 
 /* With data: no order is made. */
-static cbx_array *hits_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hits_in_c)
 {
     const size_t n = cbx_array_count(c->in[0]), k = c->parameters[0] < (double)n ? (size_t)c->parameters[0] : n;
     double *heap = cbx__scratch(ctx, c->metric, k, sizeof *heap, "the best %zu items", k);
@@ -120,7 +120,7 @@ static cbx_array *hits_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* The expected number: of items that tie at place k a share counts. */
-static cbx_array *hits(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hits)
 {
     ranking r;
     const cbx_array *left, *share;
@@ -132,18 +132,15 @@ static cbx_array *hits(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_sum(ctx, cbx_multiply(ctx, share, is_relevant(ctx, r.grade)), NULL);
 }
 
-static cbx_array *precision_at_k(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx_divide(ctx, hits(ctx, c), cbx__number(ctx, c->parameters[0]));
-}
+CBX__OF_CALL(precision_at_k) { return cbx_divide(ctx, hits(ctx, c), cbx__number(ctx, c->parameters[0])); }
 
-static cbx_array *recall_at_k(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(recall_at_k)
 {
     return cbx__ratio_or(ctx, hits(ctx, c), cbx_sum(ctx, is_relevant(ctx, c->in[1]), NULL), 0);
 }
 
 /* Precision at the score of each relevant item, averaged. */
-static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(average_precision)
 {
     const ranking r = rank(ctx, c);
     const cbx_array *y = is_relevant(ctx, r.grade), *before = cbx_cumulative_sum_initial(ctx, y, 0);
@@ -161,7 +158,7 @@ static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c)
  * of relevant items has g items, q of them relevant, and a items have a higher score:
  * P(none at j places) = prod_{i<j} (g - q - i) / (g - i).
  */
-static cbx_array *first_relevant(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(first_relevant)
 {
     const ranking r = rank(ctx, c);
     const cbx_array *y = is_relevant(ctx, r.grade), *place = places(ctx, r.n), *none = cbx__number(ctx, -1);
@@ -180,7 +177,7 @@ static cbx_array *first_relevant(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_where(ctx, inside, cbx_multiply(ctx, so_far, cbx_divide(ctx, q, left)), zero);
 }
 
-static cbx_array *hit_rate(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hit_rate)
 {
     const cbx_array *p = first_relevant(ctx, c), *place = places(ctx, (double)cbx_array_count(p));
     const cbx_array *inside = cbx_less_scalar(ctx, place, c->parameters[0]);
@@ -188,7 +185,7 @@ static cbx_array *hit_rate(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_sum(ctx, cbx_where(ctx, inside, p, cbx__number(ctx, 0)), NULL);
 }
 
-static cbx_array *reciprocal_rank(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(reciprocal_rank)
 {
     const cbx_array *p = first_relevant(ctx, c), *place = places(ctx, (double)cbx_array_count(p));
 
@@ -198,7 +195,7 @@ static cbx_array *reciprocal_rank(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- the catalogue ---- */
 
 /* 1 of each item of the catalogue that occurs, else 0. */
-static cbx_array *occurrences(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(occurrences)
 {
     const size_t catalog = cbx__num_classes(c), n = cbx_array_count(c->in[0]);
 
@@ -214,9 +211,8 @@ static cbx_array *occurrences(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_astype(ctx, cbx_asarray(ctx, &(cbx_array_desc){ CBX_BOOL, 1, { catalog } }, found), CBX_F64);
 }
 
-static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(share_seen, state)
 {
-    (void)c;
     return cbx_mean(ctx, cbx_astype(ctx, cbx_greater_scalar(ctx, state, 0), CBX_F64), NULL);
 }
 

@@ -14,7 +14,7 @@ static cbx_array *inside(cbx_ctx *ctx, const cbx_array *x, double low, double hi
 }
 
 /* [numbers inside their bounds, numbers] */
-static cbx_array *valid_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(valid_parts)
 {
     const double *p = c->parameters, n = (double)(cbx_array_count(c->in[0]) + cbx_array_count(c->in[1]));
     const cbx_array *lengths = inside(ctx, c->in[0], p[MIN_LENGTH], p[MAX_LENGTH]);
@@ -24,16 +24,15 @@ static cbx_array *valid_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 2, parts);
 }
 
-static cbx_array *share(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(share, state)
 {
     CBX__PARTS(s, 2, ctx, state);
-    (void)c;
     return cbx_divide(ctx, s[0], s[1]);
 }
 
 /* ---- regression of affinities ---- */
 
-static cbx_array *affinities(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(affinities)
 {
     static const char *const names[] = { "mse", "mae", "r_squared", "pearson_correlation" };
     const cbx_array *values[CBX_LEN(names)];
@@ -48,7 +47,7 @@ static cbx_array *affinities(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- conformations ---- */
 
-static cbx_array *diversity(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(diversity)
 {
     const size_t n = cbx_array_dim(c->in[0], 0);
     const double pairs = (double)n * ((double)n - 1), atoms = (double)cbx_array_dim(c->in[0], 1);

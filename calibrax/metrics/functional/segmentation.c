@@ -16,15 +16,9 @@ static cbx_array *dice_of(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *
     return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, hits, 2), cbx_add(ctx, predicted, actual), 1);
 }
 
-static cbx_array *iou(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], iou_of, 0);
-}
+CBX__OF_STATE(iou, m) { return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], iou_of, 0); }
 
-static cbx_array *dice(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
-{
-    return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], dice_of, 0);
-}
+CBX__OF_STATE(dice, m) { return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], dice_of, 0); }
 
 #define SEGMENTATION                                                                                                   \
     CBX__ROW("segmentation", HIGHER, 0, 1), .operands = CBX__PAIR("predictions", "targets", LABELS),                   \

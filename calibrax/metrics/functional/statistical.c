@@ -8,7 +8,7 @@
 /* ---- second moments ---- */
 
 /* [sum w, mean x, sum w dx^2, mean y, sum w dy^2, sum w dx dy]. */
-static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(moments)
 {
     const cbx_array *x = c->in[0], *y = c->in[1], *mx = cbx__weighted_mean(ctx, c, x),
                     *my = cbx__weighted_mean(ctx, c, y);
@@ -24,10 +24,9 @@ static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* With the products of both series. */
-static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
+CBX__OF_STATES(join_moments, first, second)
 {
     CBX__JOINT(6, ctx, first, second);
-    (void)c;
     const cbx_array *dx = cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1);
     const cbx_array *dy = cbx__join_spread(ctx, &j, a + 3, b + 3, out + 3);
     out[5] = cbx__join_products(ctx, &j, a[5], b[5], cbx_multiply(ctx, dx, dy));
@@ -40,22 +39,20 @@ static cbx_array *correlation(cbx_ctx *ctx, const cbx_array *xx, const cbx_array
     return cbx_clip_scalar(ctx, r, cbx_float(-1), cbx_float(1));
 }
 
-static cbx_array *pearson(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(pearson, state)
 {
     const cbx_array *nan = cbx__number(ctx, NAN);
 
     CBX__PARTS(s, 6, ctx, state);
-    (void)c;
     for (int i = 1; i < 5; i += 2)
         s[i + 1] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[i], s[i + 1]), nan, s[i + 1]);
     return correlation(ctx, s[2], s[4], s[5]);
 }
 
 /* 2 cov / (var x + var y + (mean x - mean y)^2); of equal constants 1. */
-static cbx_array *concordance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(concordance, state)
 {
     CBX__PARTS(s, 6, ctx, state);
-    (void)c;
     const cbx_array *gap = cbx_multiply(ctx, s[0], cbx_square(ctx, cbx_subtract(ctx, s[1], s[3])));
     return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, s[5], 2), cbx_add(ctx, cbx_add(ctx, s[2], s[4]), gap), 1);
 }
@@ -72,7 +69,7 @@ static cbx_array *ranks(cbx_ctx *ctx, const cbx_array *x)
     return cbx_scatter(ctx, cbx_zeros_like(ctx, rank), o.order, rank, 0, CBX_SCATTER_SET);
 }
 
-static cbx_array *spearman(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(spearman)
 {
     const cbx_array *x = ranks(ctx, c->in[0]), *y = ranks(ctx, c->in[1]);
     const cbx_array *dx = cbx_subtract(ctx, x, cbx_mean(ctx, x, NULL)),
@@ -126,7 +123,7 @@ static cbx_array *places(cbx_ctx *ctx, const cbx_array *x)
 
 /* Knight (1966): items in the order of x and then y; the pairs that y has in the other order are
  * its inversions. */
-static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(kendall)
 {
     const size_t n = cbx_array_count(c->in[0]);
     const cbx_array *x = places(ctx, c->in[0]), *y = places(ctx, c->in[1]),
@@ -150,7 +147,7 @@ static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- others ---- */
 
-static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(adjusted, state)
 {
     const double k = c->parameters[0];
     const cbx_array *one = cbx__number(ctx, 1), *share, *rest, *freedom;
@@ -165,7 +162,7 @@ static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 }
 
 /* [n, mean t, sum (t - mean t)^2, sum (t - p)^2]. */
-static cbx_array *fit_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(fit_parts)
 {
     const cbx_array *t = c->in[1], *mean = cbx_mean(ctx, t, NULL);
     const cbx_array *parts[] = { cbx__number(ctx, (double)cbx_array_count(t)), mean,
@@ -175,17 +172,16 @@ static cbx_array *fit_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 4, parts);
 }
 
-static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
+CBX__OF_STATES(join_fits, first, second)
 {
     CBX__JOINT(4, ctx, first, second);
-    (void)c;
     cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1);
     out[3] = cbx_add(ctx, a[3], b[3]);
     return cbx__pack(ctx, 4, out);
 }
 
 /* [sum w, mean, sum w d^2, sum w d^3] with d = x - mean. */
-static cbx_array *third_moments(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(third_moments)
 {
     const cbx_array *x = c->in[0], *mean = cbx__weighted_mean(ctx, c, x), *d = cbx_subtract(ctx, x, mean);
     const cbx_array *square = cbx_square(ctx, d);
@@ -196,11 +192,9 @@ static cbx_array *third_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* Pebay (2008), equations 1.5 and 1.6. */
-static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first,
-                                     const cbx_array *second)
+CBX__OF_STATES(join_third_moments, first, second)
 {
     CBX__JOINT(4, ctx, first, second);
-    (void)c;
     const cbx_array *d = cbx__join_spread(ctx, &j, a + 1, b + 1, out + 1), *square = cbx_square(ctx, d);
     const cbx_array *pa = cbx__ratio_or(ctx, a[0], j.n, 0), *pb = j.share;
     const cbx_array *cube = cbx_multiply(ctx, cbx_multiply(ctx, cbx_multiply(ctx, square, j.between), d),
@@ -211,10 +205,9 @@ static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, con
     return cbx__pack(ctx, 4, out);
 }
 
-static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(skewness, state)
 {
     CBX__PARTS(s, 4, ctx, state);
-    (void)c;
     s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     const cbx_array *spread = cbx__root(ctx, s[2]), *third = cbx__ratio_or(ctx, s[3], spread, 0);
     return cbx_multiply(ctx, cbx__ratio_or(ctx, third, s[2], 0), cbx_sqrt(ctx, s[0]));
@@ -238,7 +231,7 @@ static size_t smooth_length(size_t n)
  * distance: by the power spectra of series with so many zeros behind them that no lag reaches
  * round.
  */
-static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(autocorrelation)
 {
     const size_t length = cbx_array_dim(c->in[0], 1);
     const size_t lags = c->parameters[0] > 0 ? (size_t)c->parameters[0] : length, n = smooth_length(length + lags);

@@ -11,7 +11,7 @@ enum { POSITIVE, NEGATIVE }; /* classes of scores, in the order of their sketche
 
 static size_t size_of(const cbx_metric_call *c) { return (size_t)c->parameters[0] & ~(size_t)1; }
 
-static cbx_array *out_of_memory(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(out_of_memory)
 {
     return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for a sketch of size %zu", size_of(c));
 }
@@ -102,18 +102,15 @@ static cbx_array *merged(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array
 
 /* ---- quantiles ---- */
 
-static cbx_array *sample_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(sample_parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 1);
     return add(ctx, c, c->in[0], &s.of[0]) ? written(ctx, &s) : cbx__array_failed();
 }
 
-static cbx_array *sample_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
-{
-    return merged(ctx, c, a, b, 1);
-}
+CBX__OF_STATES(sample_merge, a, b) { return merged(ctx, c, a, b, 1); }
 
-static cbx_array *sample_quantile(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(sample_quantile, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 1);
     if (!read_values(ctx, c, parts, &s)) return cbx__array_failed();
@@ -122,14 +119,14 @@ static cbx_array *sample_quantile(cbx_ctx *ctx, const cbx_metric_call *c, const 
 
 static double error_of(const cbx__sketch *s) { return s->count > 0 ? s->error / s->count : 0; }
 
-static cbx_array *sample_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(sample_error, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 1);
     return read_sketches(ctx, c, parts, &s) ? cbx__number(ctx, error_of(&s.of[0])) : cbx__array_failed();
 }
 
 /* Linear between the neighbours of place q (n - 1) in ascending order. */
-static cbx_array *quantile(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(quantile)
 {
     const cbx_array *x = cbx_sort(ctx, c->in[0], 0, false);
     const double place = c->parameters[0] * (double)(cbx_array_count(x) - 1), before = floor(place);
@@ -142,7 +139,7 @@ static cbx_array *quantile(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- curves of scores ---- */
 
-static cbx_array *class_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(class_parts)
 {
     const cbx_array *positive = cbx_greater_scalar(ctx, c->in[1], 0);
     CBX_SCOPED(sketches, s, ctx, c, 2);
@@ -155,10 +152,7 @@ static cbx_array *class_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return written(ctx, &s);
 }
 
-static cbx_array *class_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
-{
-    return merged(ctx, c, a, b, 2);
-}
+CBX__OF_STATES(class_merge, a, b) { return merged(ctx, c, a, b, 2); }
 
 /* Each positive value against the negative ones below it, and half of the equal ones. */
 static double auc_of(const sketches *s)
@@ -197,20 +191,20 @@ static double precision_of(const sketches *s)
     return s->of[POSITIVE].count > 0 ? sum / s->of[POSITIVE].count : 0;
 }
 
-static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(roc_auc, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 2);
     return read_values(ctx, c, parts, &s) ? cbx__number(ctx, auc_of(&s)) : cbx__array_failed();
 }
 
-static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(average_precision, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 2);
     return read_values(ctx, c, parts, &s) ? cbx__number(ctx, precision_of(&s)) : cbx__array_failed();
 }
 
 /* The area is that of one distribution function over the other, so that their errors add up. */
-static cbx_array *auc_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(auc_error, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 2);
     if (!read_sketches(ctx, c, parts, &s)) return cbx__array_failed();
@@ -229,7 +223,7 @@ static double under_hyperbola(double x) { return x <= 0 ? 0 : x < 1 ? x * (1 - l
  * the precision at t(r); both differences telescope over r, to 2 e and 2 times 2 e (1 + log(1 / (2
  * e))).
  */
-static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+CBX__OF_STATE(precision_error, parts)
 {
     CBX_SCOPED(sketches, s, ctx, c, 2);
     if (!read_sketches(ctx, c, parts, &s)) return cbx__array_failed();

@@ -140,7 +140,7 @@ static size_t reference_length(const texts *t)
 
 /* [matches of each order, n-grams of each order, length, length of the reference]: counts of a
  * corpus add up. */
-static cbx_array *bleu_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(bleu_parts)
 {
     const size_t n = (size_t)c->parameters[0];
     double v[2 * MAX_ORDER + 2];
@@ -165,7 +165,7 @@ static double smoothed(double matched, double total, size_t order, int how, doub
     return how == HALVES ? 1 / ((*halves *= 2) * total) : 0;
 }
 
-static cbx_array *bleu(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(bleu, state)
 {
     const size_t n = (size_t)c->parameters[0];
     const bool effective = c->parameters[1] != 0;
@@ -198,7 +198,7 @@ static double measured(int measure, double beta, size_t common, size_t in_text, 
     return common ? (1 + beta * beta) * p * r / (r + beta * beta * p) : 0;
 }
 
-static cbx_array *rouge_n(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(rouge_n)
 {
     const size_t n = (size_t)c->parameters[0];
     size_t common = 0;
@@ -238,7 +238,7 @@ static size_t common_subsequence(const texts *t, size_t *first, size_t *next, ui
     return length;
 }
 
-static cbx_array *rouge_l(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(rouge_l)
 {
     size_t words, common;
     uint64_t *bits;
@@ -255,7 +255,7 @@ static cbx_array *rouge_l(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- one text ---- */
 
-static cbx_array *distinct(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(distinct)
 {
     const size_t n = (size_t)c->parameters[0];
     size_t numbers = 0;
@@ -266,13 +266,9 @@ static cbx_array *distinct(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__number(ctx, grams_in(&t, 0, n) ? (double)numbers / (double)grams_in(&t, 0, n) : 0);
 }
 
-static cbx_array *surprise(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_negative(ctx, c->in[0]); }
+CBX__OF_CALL(surprise) { return cbx_negative(ctx, c->in[0]); }
 
-static cbx_array *exponential(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mean)
-{
-    (void)c;
-    return cbx_exp(ctx, mean);
-}
+CBX__OF_STATE(exponential, mean) { return cbx_exp(ctx, mean); }
 
 #define TEXT     .domain = "text", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1, .flags = CBX_METRIC_DATA_SHAPED
 #define ONE_EACH TEXT, .operands = CBX__PAIR("candidate", "reference", TOKENS), .shapes = CBX_SHAPES_FREE

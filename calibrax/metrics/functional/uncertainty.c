@@ -5,7 +5,7 @@
 
 /* ---- intervals ---- */
 
-static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(covered)
 {
     const cbx_array *above = cbx_less_equal(ctx, c->in[0], c->in[2]), *below = cbx_less_equal(ctx, c->in[2], c->in[1]);
     const cbx_array *inside = cbx_astype(ctx, cbx_logical_and(ctx, above, below), CBX_F64),
@@ -15,9 +15,9 @@ static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c)
     return (cbx_array *)inside;
 }
 
-static cbx_array *width(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[1], c->in[0]); }
+CBX__OF_CALL(width) { return cbx_subtract(ctx, c->in[1], c->in[0]); }
 
-static cbx_array *interval_score(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(interval_score)
 {
     const cbx_array *zero = cbx__number(ctx, 0);
     const cbx_array *under = cbx_maximum(ctx, cbx_subtract(ctx, c->in[0], c->in[2]), zero);
@@ -28,7 +28,7 @@ static cbx_array *interval_score(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- distributions ---- */
 
-static cbx_array *gaussian_nll(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(gaussian_nll)
 {
     const cbx_array *v = c->in[1], *e = cbx_square(ctx, cbx_subtract(ctx, c->in[2], c->in[0]));
     const cbx_array *size = cbx_add_scalar(ctx, cbx_log(ctx, v), log(2 * M_PI));
@@ -37,7 +37,7 @@ static cbx_array *gaussian_nll(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* (2, levels + 1): weights of the values between levels in ascending order, and the levels. */
-static cbx_array *level_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(level_parts)
 {
     const cbx_array *levels = c->in[1] ? c->in[1] : cbx_linspace(ctx, 0.1, 0.9, 9, true, CBX_F64);
     const cbx_array *one = cbx_ones(ctx, 1, &(size_t){ 1 }, CBX_F64), *rows[2], *at;
@@ -51,7 +51,7 @@ static cbx_array *level_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 2, rows);
 }
 
-static cbx_array *level_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+CBX__OF_STATES(level_merge, a, b)
 {
     const cbx_array *levels = cbx_index(ctx, a, 0, 1);
 
@@ -62,13 +62,12 @@ static cbx_array *level_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
                      (const cbx_array *[]){ cbx_add(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0)), levels });
 }
 
-static cbx_array *level_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(level_error, state)
 {
     const cbx_array *counts = cbx_index(ctx, state, 0, 0), *levels = cbx_index(ctx, state, 0, 1);
     const cbx_array *share = cbx_divide(ctx, cbx_cumulative_sum(ctx, counts, 0), cbx_sum(ctx, counts, NULL));
     const cbx_array *error = cbx_abs(ctx, cbx_subtract(ctx, share, levels));
 
-    (void)c;
     return cbx_mean(ctx, cbx_slice(ctx, error, 0, 0, -1, 1), NULL);
 }
 
@@ -87,7 +86,7 @@ static cbx_array *normalised_square(cbx_ctx *ctx, const cbx_metric_call *c, cons
     return cbx_sum(ctx, cbx_multiply(ctx, e, x), CBX_AXIS(-1));
 }
 
-static cbx_array *nees(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(nees)
 {
     const cbx_array *e = cbx_subtract(ctx, c->in[2], c->in[0]);
     const double d = (double)cbx_array_dim(e, cbx_array_ndim(e) - 1);
@@ -95,7 +94,7 @@ static cbx_array *nees(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_divide(ctx, normalised_square(ctx, c, e, c->in[1]), cbx__number(ctx, d));
 }
 
-static cbx_array *credibility(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(credibility)
 {
     const cbx_array *e = cbx_subtract(ctx, c->in[2], c->in[0]);
     const cbx_array *claimed = normalised_square(ctx, c, e, c->in[1]), *real = normalised_square(ctx, c, e, c->in[3]);
@@ -109,7 +108,7 @@ static void two_columns(const cbx_metric_call *c, cbx_array_desc *out)
 }
 
 /* For each dimension the quantiles between which chi-squared lies with this probability. */
-static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(chi2_interval)
 {
     const double tail = (1 - c->parameters[0]) / 2;
     cbx_array_desc d;
@@ -128,12 +127,9 @@ static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- ensembles ---- */
 
-static cbx_array *predictive_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__entropy(ctx, cbx_mean(ctx, c->in[0], CBX_AXIS(1)), CBX_AXIS(-1));
-}
+CBX__OF_CALL(predictive_entropy) { return cbx__entropy(ctx, cbx_mean(ctx, c->in[0], CBX_AXIS(1)), CBX_AXIS(-1)); }
 
-static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(mutual_information)
 {
     const cbx_array *each = cbx_mean(ctx, cbx__entropy(ctx, c->in[0], CBX_AXIS(-1)), CBX_AXIS(1));
     return cbx_maximum(ctx, cbx_subtract(ctx, predictive_entropy(ctx, c), each), cbx__number(ctx, 0));

@@ -8,7 +8,7 @@
 enum { EMBEDDINGS, LABELS, VECTORS };
 
 /* Whether class k is that of item i: (n, classes). */
-static cbx_array *own_class(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(own_class)
 {
     const size_t classes = cbx_array_dim(c->in[VECTORS], 0), d = cbx_array_dim(c->in[VECTORS], 1);
     const cbx_array *labels = c->in[LABELS];
@@ -23,10 +23,7 @@ static cbx_array *own_class(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* Cosines of embeddings and class vectors: (n, classes). */
-static cbx_array *class_cosines(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__cosines(ctx, c->in[EMBEDDINGS], c->in[VECTORS]);
-}
+CBX__OF_CALL(class_cosines) { return cbx__cosines(ctx, c->in[EMBEDDINGS], c->in[VECTORS]); }
 
 /* log(sum over those of the mask of exp(logits)) - logits of the own class, of each item. */
 static cbx_array *cross_entropy(cbx_ctx *ctx, const cbx_array *mask, const cbx_array *own, const cbx_array *logits)
@@ -44,18 +41,15 @@ static cbx_array *with_margin(cbx_ctx *ctx, const cbx_array *own, const cbx_arra
     return cross_entropy(ctx, all, own, cbx_multiply(ctx, cbx_where(ctx, own, moved, cosines), scale));
 }
 
-static cbx_array *scale_of(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__number(ctx, cbx__metric_parameter(c, "scale"));
-}
+CBX__OF_CALL(scale_of) { return cbx__number(ctx, cbx__metric_parameter(c, "scale")); }
 
-static cbx_array *normalized_softmax(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(normalized_softmax)
 {
     const cbx_array *own = own_class(ctx, c), *s = class_cosines(ctx, c);
     return with_margin(ctx, own, s, s, cbx__number(ctx, 1 / cbx__metric_parameter(c, "temperature")));
 }
 
-static cbx_array *cosface(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(cosface)
 {
     const cbx_array *own = own_class(ctx, c), *s = class_cosines(ctx, c);
     const cbx_array *moved = cbx_subtract_scalar(ctx, s, cbx__metric_parameter(c, "margin"));
@@ -65,7 +59,7 @@ static cbx_array *cosface(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* cos(theta + m) while theta + m is at most pi, behind it a line of the cosine, so that it goes on
  * falling. */
-static cbx_array *arcface(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(arcface)
 {
     const double m = cbx__metric_parameter(c, "margin");
     const cbx_array *own = own_class(ctx, c), *moved, *line, *sine;
@@ -80,7 +74,7 @@ static cbx_array *arcface(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* (-1)^k cos(m theta) - 2 k, k = floor(m theta / pi): by Chebyshev polynomials of the cosine, whose
  * derivatives are finite. */
-static cbx_array *sphereface(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(sphereface)
 {
     const int m = (int)cbx__metric_parameter(c, "margin");
     const cbx_array *own = own_class(ctx, c), *k = cbx__number(ctx, 0), *norms, *sign, *moved;
@@ -103,7 +97,7 @@ static cbx_array *sphereface(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- proxies and centres ---- */
 
-static cbx_array *proxy_nca(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(proxy_nca)
 {
     const bool all = cbx__metric_parameter(c, "positive_in_sum") != 0;
     const cbx_array *own = own_class(ctx, c), *others = cbx_logical_not(ctx, own);
@@ -116,7 +110,7 @@ static cbx_array *proxy_nca(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* (2, classes): logarithms of the sums of exp(-scale (cos - margin)) over items of a class, and
  * exp(scale (cos + margin)) over others. */
-static cbx_array *anchor_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(anchor_parts)
 {
     const double margin = cbx__metric_parameter(c, "margin");
     const cbx_array *own = own_class(ctx, c), *s = class_cosines(ctx, c), *w = c->weights, *near, *far, *others;
@@ -138,28 +132,26 @@ static cbx_array *anchor_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 2, (const cbx_array *[]){ near, far });
 }
 
-static cbx_array *anchor_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+CBX__OF_STATES(anchor_merge, a, b)
 {
     const cbx_array *none = cbx_equal_scalar(ctx, cbx_maximum(ctx, a, b), -INFINITY), *zero = cbx__number(ctx, 0);
 
-    (void)c;
     a = cbx_where(ctx, none, zero, a);
     b = cbx_where(ctx, none, zero, b);
     return cbx_where(ctx, none, cbx__number(ctx, -INFINITY), cbx_logaddexp(ctx, a, b));
 }
 
-static cbx_array *anchor_finish(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(anchor_finish, state)
 {
     const cbx_array *near, *seen;
 
     CBX__PARTS(sums, 2, ctx, state);
-    (void)c;
     seen = cbx_not_equal_scalar(ctx, sums[0], -INFINITY);
     near = cbx__mean_where(ctx, seen, cbx__softplus(ctx, sums[0]));
     return cbx_add(ctx, near, cbx_mean(ctx, cbx__softplus(ctx, sums[1]), NULL));
 }
 
-static cbx_array *centre(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(centre)
 {
     const cbx_array *own = own_class(ctx, c), *centres = cbx_take(ctx, c->in[VECTORS], c->in[LABELS], 0);
     const cbx_array *squares = cbx_square(ctx, cbx_subtract(ctx, c->in[EMBEDDINGS], centres));

@@ -5,7 +5,7 @@
 
 #include "calibrax/metrics/learning/pairs.h"
 
-static cbx_array *compute(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(compute)
 {
     const cbx_learning_loss *loss = c->metric->user;
     return loss->compute(ctx, c->in[CBX__EMBEDDINGS], c->in[CBX__LABELS], loss->user);

@@ -28,13 +28,13 @@ static cbx_array *or_none(cbx_ctx *ctx, const cbx_array *mask, const cbx_array *
     return cbx_where(ctx, mask, places, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)));
 }
 
-static cbx_array *distances(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(distances)
 {
     const cbx_array *d = cbx__pair_distances(ctx, c, cbx__metric_parameter(c, "normalize") != 0);
     return cbx_stop_gradient(ctx, d);
 }
 
-static cbx_array *hard(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(hard)
 {
     const cbx__pairs p = cbx__pairs_of(ctx, c);
     const cbx_array *d = distances(ctx, c), *far = cbx_where(ctx, p.negative, d, cbx__number(ctx, INFINITY));
@@ -48,7 +48,7 @@ static cbx_array *hard(cbx_ctx *ctx, const cbx_metric_call *c)
  * Distances of negatives and of positives are sorted together: the number of negatives up to d(a,
  * p) is the place, among the sorted negatives, of the first one that is farther.
  */
-static cbx_array *semi_hard(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(semi_hard)
 {
     const double margin = cbx__metric_parameter(c, "margin");
     const cbx__pairs p = cbx__pairs_of(ctx, c);
@@ -94,7 +94,7 @@ static cbx_array *uniforms(cbx_ctx *ctx, const cbx_metric_call *c, size_t n)
     return cbx_random_uniform(ctx, key, 2, shape, CBX_F64, 0, 1);
 }
 
-static cbx_array *distance_weighted(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(distance_weighted)
 {
     const double cutoff = cbx__metric_parameter(c, "cutoff"), dims = (double)cbx_array_dim(c->in[CBX__EMBEDDINGS], 1);
     const cbx__pairs p = cbx__pairs_of(ctx, c);
@@ -126,7 +126,7 @@ static cbx_array *distance_weighted(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- pairs ---- */
 
-static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(multi_similarity)
 {
     const double epsilon = cbx__metric_parameter(c, "epsilon");
     const cbx__pairs p = cbx__pairs_of(ctx, c);

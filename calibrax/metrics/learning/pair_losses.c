@@ -7,7 +7,7 @@
 
 /* ---- of distances ---- */
 
-static cbx_array *contrastive(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(contrastive)
 {
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
     const cbx_array *d = cbx__pair_distances(ctx, c, cbx__metric_parameter(c, "normalize") != 0);
@@ -21,7 +21,7 @@ static cbx_array *contrastive(cbx_ctx *ctx, const cbx_metric_call *c)
 /* The smallest of logarithms of sums: none of the summands. */
 #define NO_SUM (-1e300)
 
-static cbx_array *lifted_structure(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(lifted_structure)
 {
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
     const cbx_array *d = cbx__pair_distances(ctx, c, cbx__metric_parameter(c, "normalize") != 0);
@@ -40,13 +40,10 @@ static cbx_array *over_temperature(cbx_ctx *ctx, const cbx_metric_call *c, const
     return cbx_divide(ctx, x, cbx__number(ctx, cbx__metric_parameter(c, "temperature")));
 }
 
-static cbx_array *cosines(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return cbx__cosines(ctx, c->in[CBX__EMBEDDINGS], c->in[CBX__EMBEDDINGS]);
-}
+CBX__OF_CALL(cosines) { return cbx__cosines(ctx, c->in[CBX__EMBEDDINGS], c->in[CBX__EMBEDDINGS]); }
 
 /* log(1 + sum over negatives of exp(s[i, n] - s[i, p])) of each positive pair. */
-static cbx_array *nt_xent(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(nt_xent)
 {
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
     const cbx_array *s = over_temperature(ctx, c, cosines(ctx, c));
@@ -55,7 +52,7 @@ static cbx_array *nt_xent(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__mean_where(ctx, p.positive, cbx__softplus(ctx, cbx_subtract(ctx, cbx__of_anchor(ctx, others), s)));
 }
 
-static cbx_array *supervised_contrastive(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(supervised_contrastive)
 {
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
     const cbx_array *s = over_temperature(ctx, c, cosines(ctx, c));
@@ -67,7 +64,7 @@ static cbx_array *supervised_contrastive(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__mean_where(ctx, cbx_greater_scalar(ctx, count, 0), each);
 }
 
-static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(multi_similarity)
 {
     const double alpha = cbx__metric_parameter(c, "alpha"), beta = cbx__metric_parameter(c, "beta");
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
@@ -79,7 +76,7 @@ static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_mean(ctx, cbx_add(ctx, near, cbx_divide_scalar(ctx, far, beta)), NULL);
 }
 
-static cbx_array *circle(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(circle)
 {
     const double m = cbx__metric_parameter(c, "margin"), scale = cbx__metric_parameter(c, "scale");
     const cbx__pairs p = cbx__pairs_chosen(ctx, c);
@@ -105,12 +102,9 @@ static cbx_array *own_row(cbx_ctx *ctx, const cbx_array *s)
     return cbx_mean(ctx, cbx_subtract(ctx, all, cbx_diagonal(ctx, s, 0)), NULL);
 }
 
-static cbx_array *n_pairs(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return own_row(ctx, cbx__rows_times_rows(ctx, c->in[0], c->in[1]));
-}
+CBX__OF_CALL(n_pairs) { return own_row(ctx, cbx__rows_times_rows(ctx, c->in[0], c->in[1])); }
 
-static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(info_nce)
 {
     const cbx_array *s = over_temperature(ctx, c, cbx__cosines(ctx, c->in[0], c->in[1]));
     cbx_array *there = own_row(ctx, s);

@@ -65,7 +65,7 @@ static cbx_array *triplets(cbx_ctx *ctx, const cbx__pairs *p)
 /* Mean over all triplets, or those that are above 0. */
 enum { OF_ALL, OF_ACTIVE };
 
-static cbx_array *triplet_margin(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(triplet_margin)
 {
     const double margin = cbx__metric_parameter(c, "margin"), average = cbx__metric_parameter(c, "average");
     const cbx__pairs p = cbx__pairs_of(ctx, c);
@@ -98,7 +98,7 @@ static cbx_array *soft_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, 
     return cbx__sum_where(ctx, mask, gap, &(cbx_axes){ .n = 2, .axis = { 1, 2 } });
 }
 
-static cbx_array *triplet_soft_margin(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(triplet_soft_margin)
 {
     const cbx__pairs p = cbx__pairs_of(ctx, c);
     cbx_array *d = cbx__pair_distances(ctx, c, cbx__metric_parameter(c, "normalize") != 0), *gap;
@@ -119,7 +119,7 @@ static cbx_array *triplet_soft_margin(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- distances from a boundary ---- */
 
-static cbx_array *margin_based(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(margin_based)
 {
     const double margin = cbx__metric_parameter(c, "margin"), boundary = cbx__metric_parameter(c, "boundary");
     const cbx__pairs p = cbx__pairs_of(ctx, c);

@@ -12,7 +12,7 @@ enum { REAL, GENERATED, MAX_SETS = 1024 };
 
 /* ---- Frechet distance ---- */
 
-static cbx_array *both_moments(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(both_moments)
 {
     const cbx_array *of[2] = { NULL, NULL };
 
@@ -26,7 +26,7 @@ static cbx_array *both_moments(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_stack(ctx, 2, of, 0);
 }
 
-static cbx_array *frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(frechet, state)
 {
     for (int i = REAL; i <= GENERATED; i++) {
         const double n = cbx__metric_element(cbx_index(ctx, cbx_index(ctx, state, 0, i), 0, 0), 0);
@@ -98,7 +98,7 @@ static cbx_array *discrepancy(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
     return cbx_subtract(ctx, within, cbx_multiply_scalar(ctx, between, 2));
 }
 
-static cbx_array *kid(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(kid)
 {
     const size_t sets = (size_t)cbx__metric_parameter(c, "subsets"),
                  size = (size_t)cbx__metric_parameter(c, "subset_size");
@@ -135,7 +135,7 @@ static cbx_array *score_of(cbx_ctx *ctx, const cbx_array *logs)
     return cbx_exp(ctx, cbx_mean(ctx, cbx_sum(ctx, gap, CBX_AXIS(-1)), NULL));
 }
 
-static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(inception)
 {
     const size_t splits = (size_t)cbx__metric_parameter(c, "splits"), n = cbx_array_dim(c->in[0], 0);
     const cbx_array *scores[MAX_SETS], *key, *x, *high;

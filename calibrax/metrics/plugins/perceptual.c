@@ -47,7 +47,7 @@ static size_t layers_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, cbx_ar
     return cbx_ctx_pending(ctx, NULL) ? 0 : n;
 }
 
-static cbx_array *lpips(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(lpips)
 {
     cbx_array *a[MAX_LAYERS], *b[MAX_LAYERS];
     const cbx_array *sum = NULL, *linear = c->in[LINEAR];

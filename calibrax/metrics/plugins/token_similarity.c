@@ -54,7 +54,7 @@ static cbx_array *there_are(cbx_ctx *ctx, const cbx_array *vectors)
 }
 
 /* Sums over pairs of texts of precision, recall and F1, and the number of pairs. */
-static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(bert_parts)
 {
     const cbx_array *x = as_batch(ctx, c, c->in[CANDIDATES], 2), *y = as_batch(ctx, c, c->in[REFERENCES], 2);
     const cbx_array *similarity, *there[2], *p, *r, *f, *w = c->weights, *parts[4];
@@ -84,7 +84,7 @@ static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 enum { RESULT_F1, RESULT_PRECISION, RESULT_RECALL, RESULT_ALL };
 
-static cbx_array *bert_finish(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+CBX__OF_STATE(bert_finish, state)
 {
     static const char *const baselines[] = { "precision_baseline", "recall_baseline", "f1_baseline" };
     const double which = cbx__metric_parameter(c, "result");
@@ -156,7 +156,7 @@ static void one_each(const cbx_metric_call *c, cbx_array_desc *out)
     out->dtype = CBX_F64;
 }
 
-static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call *c)
+CBX__OF_CALL(inverse_document_frequency)
 {
     const size_t texts = cbx_array_dim(c->in[1], 0), length = cbx_array_dim(c->in[1], 1), n = cbx_array_count(c->in[0]);
     const int64_t *tokens = cbx__host_view(ctx, c->in[0]);
