@@ -162,12 +162,12 @@ static void forget_uri(void *user, mhd_connection *c, void **request, int how)
     *request = NULL;
 }
 
-/* Sends the reply.  A browser takes the headers of a 304 for those of the page that it has: it has no
- * policy and no type of its own. */
+/* Sends the reply.  A browser takes the headers of a 304 for those of the page that it has: it has
+ * no policy and no type of its own.  What is refused ends its connection. */
 static int send_reply(cbx_site_server *s, mhd_connection *c)
 {
     const cbx_site_reply *p = &s->reply;
-    const bool page = p->status != 304, other_method = p->status == 405;
+    const bool page = p->status != 304;
     const char *policy = *cbx_text_str(&p->policy) ? cbx_text_str(&p->policy) : "default-src 'none'";
     const char *const headers[][2] = {
         { "Content-Type", page ? p->type : NULL },
@@ -179,8 +179,8 @@ static int send_reply(cbx_site_server *s, mhd_connection *c)
         { "Cross-Origin-Opener-Policy", "same-origin" },
         { "Cache-Control", *p->tag ? "no-cache" : "no-store" },
         { "ETag", *p->tag ? p->tag : NULL },
-        { "Allow", other_method ? "GET, HEAD" : NULL },
-        { "Connection", other_method ? "close" : NULL },
+        { "Allow", p->status == 405 ? "GET, HEAD" : NULL },
+        { "Connection", p->status >= 400 ? "close" : NULL },
     };
     mhd_response *r = s->mhd.create_response_from_buffer(p->body.len, p->body.len ? p->body.data : NULL, MEMORY_COPIED);
     int sent = r ? YES : NO;

@@ -1,93 +1,16 @@
 """calibrax serve over sockets, as browsers, scripts and attackers ask; and calibrax export --format site, whose links all lead somewhere."""
 import html.parser
-import http.client
 import json
 import os
 import re
 import shutil
 import signal
 import socket
-import subprocess
 import time
 import urllib.parse
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
-
-HOSTILE = "<script>alert(1)</script>\"'&é+%=/"
-
-
-def run_file(number, name="matmul", value=1e-3):
-    metrics = {"time": {"value": value, "lower": value * 0.99, "upper": value * 1.01, "samples": [value * (1 + k / 1000) for k in range(-4, 5)]}}
-    points = [{"name": n, "scenario": "train", "tags": {"framework": f, "batch": "32"}, "metrics": metrics} for n in (name, "fft") for f in ("jax", HOSTILE)]
-    return {"id": f"run{number:04d}", "timestamp": f"2026-01-{number % 28 + 1:02d}T{number // 28 % 24:02d}:00:00+00:00", "commit": f"{number:040x}",
-            "branch": "main", "environment": {"machine": "m1", "hostname": "secret-host"}, "metadata": {"note": "/home/secret-user/x"},
-            "metric_defs": {"time": {"name": "time", "unit": "s", "direction": "lower", "group": "", "priority": "primary", "description": ""}},
-            "points": points}
-
-
-def put_run(p, number, **more):
-    os.makedirs(p.file("store/runs"), exist_ok=True)
-    with open(p.file(f"store/runs/run{number:04d}.json"), "w", encoding="utf-8") as f:
-        json.dump(run_file(number, **more), f)
-
-
-def fill(p, n=12):
-    for number in range(n):
-        put_run(p, number, value=1e-3 * (1.2 if number > n // 2 else 1) * (1 + number % 3 / 1000))
-
-
-class Server:
-    """calibrax serve on a port that is free, until the block ends."""
-
-    def __init__(self, p, *more):
-        self.process = subprocess.Popen([CALIBRAX, "serve", "--data", "store", "--port", "0", *more], cwd=p.path, env=p.env, text=True,
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-        self.url = self.process.stdout.readline().strip()
-        check(re.fullmatch(r"http://127\.0\.0\.1:\d+/", self.url), f"an address, got {self.url!r} {self.process.stderr.read() if not self.url else ''}")
-        self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *fault):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(20)
-        finally:
-            self.process.kill()
-        self.errors = self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def ask(self, target, method="GET", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request(method, target, headers=headers)
-        answer = connection.getresponse()
-        body = answer.read()
-        connection.close()
-        return answer.status, dict(answer.getheaders()), body.decode("utf-8")
-
-    def raw(self, text, wait=5):
-        """What comes for these bytes, to the end of the connection; "" where it is only closed."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
-            try:
-                s.sendall(text if isinstance(text, bytes) else text.encode("latin-1"))
-                s.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
-            found = b""
-            while True:
-                try:
-                    part = s.recv(65536)
-                except OSError:
-                    break
-                if not part:
-                    break
-                found += part
-        return found.decode("latin-1")
-
+from site_server import HOSTILE, Server, fill, put_run, run_file
 
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
@@ -173,70 +96,6 @@ def hostile_requests(p):
         equal(status, 404, "unknown")
         check("<script" not in text and "&lt;script&gt;" in text, "the name is text")
     equal(s.process.returncode, 0, "still alive to the end")
-
-
-def slow_and_many_clients(p):
-    fill(p, 3)
-    with Server(p) as s:
-        slow = []
-        for k in range(100):
-            c = socket.create_connection(("127.0.0.1", s.port), timeout=5)
-            c.sendall(b"GET / HTTP/1.1\r\nHo" if k % 2 else b"")
-            slow.append(c)
-        begin = time.monotonic()
-        equal(s.ask("/")[0], 200, "beside a hundred slow ones")
-        check(time.monotonic() - begin < 5, "at once")
-        reader = socket.create_connection(("127.0.0.1", s.port), timeout=5)  # asks much and reads nothing
-        reader.sendall((f"GET /run?id=run0001 HTTP/1.1\r\nHost: 127.0.0.1:{s.port}\r\n\r\n" * 200).encode())
-        equal(s.ask("/trends")[0], 200, "beside one that does not read")
-        reader.close()
-        time.sleep(11)
-        closed = 0
-        for c in slow:
-            try:
-                closed += c.recv(4096) in (b"",) or True
-            except socket.timeout:
-                pass
-            except OSError:
-                closed += 1
-            c.close()
-        equal(closed, 100, "idle ones are ended")
-        many = []
-        for _ in range(400):
-            try:
-                many.append(socket.create_connection(("127.0.0.1", s.port), timeout=1))
-            except OSError:
-                break
-        for c in many:
-            c.close()
-        equal(s.ask("/")[0], 200, "after very many")
-    equal(s.process.returncode, 0, "end")
-
-
-def bytes_that_drip(p):
-    """Connections that send a byte now and then are never idle: they end all the same, and others have their place."""
-    fill(p, 3)
-    with Server(p) as s:
-        slow = [socket.create_connection(("127.0.0.1", s.port), timeout=10) for _ in range(128)]
-        kept = http.client.HTTPConnection("127.0.0.1", s.port, timeout=20)
-        begin, ended = time.monotonic(), set()
-        while len(ended) < len(slow) and time.monotonic() - begin < 40:
-            for k, c in enumerate(slow):
-                try:
-                    if k not in ended:
-                        c.sendall(b"G" if k % 2 else b"GET / HTTP/1.1\r\nX: " if time.monotonic() - begin < 2 else b"x")
-                except OSError:
-                    ended.add(k)
-            time.sleep(2)
-        equal(len(ended), 128, "all of them ended")
-        check(15 < time.monotonic() - begin, "not at once")
-        begin = time.monotonic()
-        for _ in range(4):  # a connection that asks again and again has the time for each
-            kept.request("GET", "/")
-            equal(len(kept.getresponse().read()) > 100, True, "a page")
-            time.sleep(7)
-        kept.close()
-    equal(s.process.returncode, 0, "end")
 
 
 def a_store_that_changes(p):
@@ -381,4 +240,4 @@ def a_large_store_is_fast(p):
             check(best < 0.3, f"{target} in {1000 * best:.0f} ms")
 
 
-main([pages_and_their_end, hostile_requests, slow_and_many_clients, bytes_that_drip, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_browser_is_opened, rows_of_nperf, without_the_library, a_large_store_is_fast])
+main([pages_and_their_end, hostile_requests, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_browser_is_opened, rows_of_nperf, without_the_library, a_large_store_is_fast])
