@@ -147,66 +147,41 @@ static void run_group(const lane *l, transform f, const side *from, const side *
                   (ptrdiff_t)to->count * out_size);
 }
 
-/* Numbers of both buffers, then of the work, in one block. */
-static cbx_status get_scratch(lane *l, side *from, side *to, size_t group, size_t own_work, cbx__scratch *scratch,
-                              cbx_err *err)
-{
-    const size_t in = from->direct ? 0 : (group * from->count * from->size + 63) / 64 * 64;
-    const size_t out = to->direct ? 0 : (group * to->count * to->size + 63) / 64 * 64;
-    cbx_status st = cbx__scratch_get(scratch, in + out + (l->plan->work + own_work) * sizeof *l->work, err);
-
-    if (st) return st;
-    from->buffer = scratch->data;
-    to->buffer = (double *)(void *)((char *)scratch->data + in);
-    l->work = (cbx__cx *)(void *)((char *)scratch->data + in + out);
-    return CBX_OK;
-}
-
-/* How many lanes lie side by side in both arrays; 1: they do not. */
-static size_t group_of(const cbx_array *x, const cbx_array *r, int axis, side *from, side *to)
-{
-    const int last = x->desc.ndim - 1;
-
-    if (axis == last || from->direct || to->direct || x->strides[last] != 1) return 1;
-    from->next = (ptrdiff_t)cbx_dtype_size(x->desc.dtype);
-    to->next = (ptrdiff_t)cbx_dtype_size(r->desc.dtype);
-    return x->desc.shape[last] < GROUP ? x->desc.shape[last] : GROUP;
-}
-
-static void run_lanes(const cbx_array *x, const cbx_array *r, int axis, const lane *l, transform f, const side *from,
-                      const side *to, size_t group)
-{
-    const size_t lanes = r->count / to->count, row = group > 1 ? x->desc.shape[x->desc.ndim - 1] : 1;
-    cbx__places at;
-
-    cbx__places_init(&at, x->desc.ndim, x->desc.shape, axis, 2,
-                     (const cbx__strided[]){ cbx__ref_strided(x), cbx__ref_strided(r) });
-    for (size_t i = 0; i < lanes;) {
-        size_t g = row - i % row < group ? row - i % row : group;
-        if (group > 1)
-            run_group(l, f, from, to, at.op[0].data, at.op[1].data, g);
-        else
-            run_lane(l, f, from, to, at.op[0].data, at.op[1].data);
-        for (; g > 0; g--, i++) cbx__places_next(&at);
-    }
-}
-
+/* Buffers, where a lane does not lie as wanted, and the work are one block of scratch. */
 static cbx_status each_lane(const cbx_call *call, lane *l, transform f, size_t own_work, cbx_array **out, cbx_err *err)
 {
     const cbx_array *x = call->in[0], *r = *out;
-    const int axis = call->attrs->axis;
+    const int axis = call->attrs->axis, last = x->desc.ndim - 1;
     CBX_SCOPED(cbx__scratch, scratch, call->ctx);
-    side from, to;
-    size_t group;
-    cbx_status st;
+    cbx__places at;
 
     if (r->count == 0) return CBX_OK;
-    from = side_of(x, axis, true);
-    to = side_of(r, axis, false);
-    group = group_of(x, r, axis, &from, &to);
-    st = get_scratch(l, &from, &to, group, own_work, &scratch, err);
-    if (!st) run_lanes(x, r, axis, l, f, &from, &to, group);
-    return st;
+    side from = side_of(x, axis, true), to = side_of(r, axis, false);
+    /* how many lanes that lie side by side in both arrays go together */
+    const bool beside = axis != last && !from.direct && !to.direct && x->strides[last] == 1;
+    const size_t row = beside ? x->desc.shape[last] : 1, group = row < GROUP ? row : GROUP;
+    const size_t in_bytes = from.direct ? 0 : (group * from.count * from.size + 63) / 64 * 64;
+    const size_t out_bytes = to.direct ? 0 : (group * to.count * to.size + 63) / 64 * 64;
+    const cbx_status st = cbx__scratch_get(&scratch,
+                                           in_bytes + out_bytes + (l->plan->work + own_work) * sizeof *l->work, err);
+
+    if (st) return st;
+    from.next = (ptrdiff_t)cbx_dtype_size(x->desc.dtype);
+    to.next = (ptrdiff_t)cbx_dtype_size(r->desc.dtype);
+    from.buffer = scratch.data;
+    to.buffer = (double *)(void *)((char *)scratch.data + in_bytes);
+    l->work = (cbx__cx *)(void *)((char *)scratch.data + in_bytes + out_bytes);
+    cbx__places_init(&at, x->desc.ndim, x->desc.shape, axis, 2,
+                     (const cbx__strided[]){ cbx__ref_strided(x), cbx__ref_strided(r) });
+    for (size_t i = 0, lanes = r->count / to.count; i < lanes;) {
+        size_t g = row - i % row < group ? row - i % row : group;
+        if (group > 1)
+            run_group(l, f, &from, &to, at.op[0].data, at.op[1].data, g);
+        else
+            run_lane(l, f, &from, &to, at.op[0].data, at.op[1].data);
+        for (; g > 0; g--, i++) cbx__places_next(&at);
+    }
+    return CBX_OK;
 }
 
 CBX__RUN(fft)
