@@ -458,37 +458,24 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
     return cbx__lapack_get(call->ctx, &j->lapack, err);
 }
 
-static cbx_status get_scratch(job *j, const method *how, cbx__scratch *scratch, cbx_err *err)
-{
-    size_t want[PARTS] = { 0 }, total = 0;
-    cbx_status st;
-
-    how->plan(j, want);
-    for (int i = 0; i < PARTS; i++) total += (want[i] + ALIGN - 1) / ALIGN * ALIGN;
-    st = cbx__scratch_get(scratch, total, err);
-    if (st) return st;
-    total = 0;
-    for (int i = 0; i < PARTS; i++) {
-        j->part[i] = (double *)(void *)((char *)scratch->data + total);
-        total += (want[i] + ALIGN - 1) / ALIGN * ALIGN;
-    }
-    return CBX_OK;
-}
-
 static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array **out, cbx_err *err)
 {
     const int lead = call->in[0]->desc.ndim - 2;
     cbx__strided op[2] = { { 0 } };
     CBX_SCOPED(cbx__scratch, scratch, call->ctx);
-    size_t elements_out = 0;
+    size_t elements_out = 0, want[PARTS] = { 0 }, at[PARTS + 1] = { 0 };
     job j = { 0 };
     cbx_status st;
 
     for (size_t i = 0; i < call->nout; i++) elements_out += out[i]->count;
     if (elements_out == 0) return CBX_OK;
     st = describe(&j, call, err);
-    if (!st) st = get_scratch(&j, how, &scratch, err);
     if (st) return st;
+    how->plan(&j, want);
+    for (int i = 0; i < PARTS; i++) at[i + 1] = at[i] + (want[i] + ALIGN - 1) / ALIGN * ALIGN;
+    st = cbx__scratch_get(&scratch, at[PARTS], err);
+    if (st) return st;
+    for (int i = 0; i < PARTS; i++) j.part[i] = (double *)(void *)((char *)scratch.data + at[i]);
     for (size_t i = 0; i < call->nin; i++) {
         op[i] = cbx__ref_strided(call->in[i]);
         j.step[i] = &op[i].strides[lead];
