@@ -90,6 +90,9 @@ static inline void cbx__ref_zero(size_t n, cbx_array *const *out)
 cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
                                    const cbx_array *b, cbx_array *c, cbx_err *err);
 
+/** Threads that share `batch` products of one shape, of min_steps or more together; 1: each product is for all threads. */
+int cbx__ref_stack_team(double m, double k, double n, size_t batch, double min_steps);
+
 /** A convolution of dense arrays as the kernel takes it. */
 cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x, const cbx_array *w,
                            const cbx_array *y);

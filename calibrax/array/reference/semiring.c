@@ -33,19 +33,17 @@ static void run_team(const stack *s, char *space, int threads)
     for (size_t i = 1; i < s->batch; i++) (void)run_one(s, i, space + cbx__omp_thread() * s->space, NULL);
 }
 
-/* As many threads as share a stack between them; 1 if each product has work for all. */
-static int team_of(const stack *s)
+int cbx__ref_stack_team(double m, double k, double n, size_t batch, double min_steps)
 {
-    const double steps = (double)s->one.m * (double)s->one.k * (double)s->one.n;
     const size_t maximum = (size_t)cbx__omp_threads();
 
-    if (s->batch < 2 || steps > 1e8 || steps * (double)s->batch < 2e6) return 1;
-    return (int)(s->batch < maximum ? s->batch : maximum);
+    if (batch < 2 || m * k * n > 1e8 || m * k * n * (double)batch < min_steps) return 1;
+    return (int)(batch < maximum ? batch : maximum);
 }
 
 static cbx_status run_stack(cbx_ctx *ctx, stack *s, cbx_err *err)
 {
-    const int team = team_of(s);
+    const int team = cbx__ref_stack_team((double)s->one.m, (double)s->one.k, (double)s->one.n, s->batch, 2e6);
     CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 

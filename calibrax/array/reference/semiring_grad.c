@@ -29,21 +29,12 @@ static void run_one(const run *r, size_t i, char *space)
     r->go(&q);
 }
 
-static int team_of(const run *r)
-{
-    const double steps = (double)r->first.m * (double)r->first.k * (double)r->first.n;
-    const size_t maximum = (size_t)cbx__omp_threads();
-
-    if (r->batch < 2 || steps > 1e8 || steps * (double)r->batch < 1e6) return 1;
-    return (int)(r->batch < maximum ? r->batch : maximum);
-}
-
 static cbx_status run_all(cbx_ctx *ctx, run *r, cbx_err *err)
 {
     CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
-    r->team = team_of(r);
+    r->team = cbx__ref_stack_team((double)r->first.m, (double)r->first.k, (double)r->first.n, r->batch, 1e6);
     r->first.threads = r->team > 1 ? 1 : cbx__semiring_grad_threads(&r->first);
     r->own = (cbx__semiring_grad_bytes(&r->first) + 63) / 64 * 64;
     st = cbx__scratch_get(&space, (size_t)r->team * r->own, err);
