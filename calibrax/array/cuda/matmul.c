@@ -389,23 +389,16 @@ static cbx_status run(const job *j, void *stream, cbx_err *err)
     return st || j->direct ? st : run_finish(j, stream, err);
 }
 
-static cbx_status place_workspace(job *j, cbx_err *err)
-{
-    if (j->bytes == 0) return CBX_OK;
-    if (j->p->workspace_bytes < j->bytes || (uintptr_t)j->p->workspace % 256 != 0)
-        return cbx_fail(err, CBX_EINVAL,
-                        "the workspace has %zu bytes of %zu, or is not 256-byte aligned: see cbx_cuda_matmul_workspace",
-                        j->p->workspace_bytes, j->bytes);
-    for (size_t i = 0; i < PARTS; i++) j->part[i] = (char *)j->p->workspace + j->at[i];
-    return CBX_OK;
-}
-
 cbx_status cbx_cuda_matmul_run(cbx_cuda *g, const cbx_cuda_matmul *p, void *stream, cbx_err *err)
 {
     job j;
     cbx_status st = plan(g, p, &j, err);
 
-    if (!st) st = place_workspace(&j, err);
+    if (!st && j.bytes > 0 && (j.p->workspace_bytes < j.bytes || (uintptr_t)j.p->workspace % 256 != 0))
+        st = cbx_fail(err, CBX_EINVAL,
+                      "the workspace has %zu bytes of %zu, or is not 256-byte aligned: see cbx_cuda_matmul_workspace",
+                      j.p->workspace_bytes, j.bytes);
+    for (size_t i = 0; !st && j.bytes > 0 && i < PARTS; i++) j.part[i] = (char *)j.p->workspace + j.at[i];
     if (st || p->product.m == 0 || p->product.n == 0 || p->batches == 0) return st;
     st = cbx__cuda_enter(g, err);
     if (st) return st;

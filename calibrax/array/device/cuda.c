@@ -126,22 +126,6 @@ cbx_status cbx__cuda_describe(const cbx__cuda *c, int index, cbx_device *out, cb
     return CBX_OK;
 }
 
-/* With the context current: what is pushed is popped, whatever happens between. */
-static int read_memory(const cbx__cuda *c, void *context, size_t *available, size_t *total, const char **call)
-{
-    void *popped;
-    int number = c->push(context), after;
-
-    *call = "cuCtxPushCurrent_v2";
-    if (number) return number;
-    *call = "cuMemGetInfo_v2";
-    number = c->memory(available, total);
-    after = c->pop(&popped);
-    if (number || !after) return number;
-    *call = "cuCtxPopCurrent_v2";
-    return after;
-}
-
 cbx_status cbx__cuda_memory(const cbx__cuda *c, const cbx_device *device, cbx_device_memory *out, cbx_err *err)
 {
     size_t available = 0, total = 0;
@@ -151,7 +135,13 @@ cbx_status cbx__cuda_memory(const cbx__cuda *c, const cbx_device *device, cbx_de
 
     if (!number) number = (call = "cuDevicePrimaryCtxRetain", c->retain(&context, handle));
     if (number) return refused(call, number, &remedy, err);
-    number = read_memory(c, context, &available, &total, &call);
+    number = (call = "cuCtxPushCurrent_v2", c->push(context));
+    if (!number) {
+        void *popped;
+        number = (call = "cuMemGetInfo_v2", c->memory(&available, &total));
+        const int after = c->pop(&popped); /* whatever happened between */
+        if (!number && after) number = (call = "cuCtxPopCurrent_v2", after);
+    }
     c->release(handle);
     if (number) return refused(call, number, &remedy, err);
     *out = (cbx_device_memory){ .total_bytes = total, .available_bytes = available };

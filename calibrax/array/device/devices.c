@@ -50,27 +50,23 @@ static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cb
     return t->cpu ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the name of a CPU");
 }
 
-/* How many devices the driver has; 0 and a gap where it cannot be used. */
-static cbx_status open_driver(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devices *d, int *count, cbx_err *err)
-{
-    cbx_err why = CBX_ERR_INIT;
-    const char *remedy = NULL;
-    cbx_status st;
-
-    *count = 0;
-    if (o->cuda_driver && !*o->cuda_driver) return add_gap(d, "cuda", "the search for GPUs is disabled", "", NULL, err);
-    st = cbx__cuda_open(ctx, o->cuda_driver, &d->cuda, count, &remedy, &why);
-    if (!st) return CBX_OK;
-    *count = 0;
-    return st == CBX_EUNAVAILABLE ? add_gap(d, "cuda", why.message, "", remedy, err)
-                                  : cbx_fail(err, st, "%s", why.message);
-}
-
 static cbx_status see_devices(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devices *d, cbx_err *err)
 {
     int count = 0;
-    cbx_status st = open_driver(ctx, o, d, &count, err);
+    cbx_status st;
 
+    if (o->cuda_driver && !*o->cuda_driver) {
+        st = add_gap(d, "cuda", "the search for GPUs is disabled", "", NULL, err);
+    } else {
+        const char *remedy = NULL;
+        cbx_err why = CBX_ERR_INIT;
+        st = cbx__cuda_open(ctx, o->cuda_driver, &d->cuda, &count, &remedy, &why);
+        if (st) count = 0;
+        if (st == CBX_EUNAVAILABLE)
+            st = add_gap(d, "cuda", why.message, "", remedy, err);
+        else if (st)
+            st = cbx_fail(err, st, "%s", why.message);
+    }
     if (st) return st;
     d->device = cbx_arena_calloc(&d->arena, 1 + (size_t)count, sizeof *d->device);
     if (!d->device) return cbx_fail(err, CBX_ENOMEM, "no memory to list %d devices", count + 1);
