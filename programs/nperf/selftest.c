@@ -144,18 +144,6 @@ const char *selftest_word(int verdict)
     return verdict == EXIT_PASS ? "holds" : verdict == EXIT_CHECK ? "broken" : "undecided";
 }
 
-void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r)
-{
-    char key[80];
-
-    snprintf(key, sizeof key, "%s_trials", name);
-    cbx_json_put(o, J_INT(key, r->trials), J_INT(name, r->hits));
-    snprintf(key, sizeof key, "%s_lower", name);
-    cbx_json_set_double(o, key, r->lower);
-    snprintf(key, sizeof key, "%s_upper", name);
-    cbx_json_set_double(o, key, r->upper);
-}
-
 double selftest_variation(const double *x, size_t n)
 {
     cbx_variation v;
@@ -199,10 +187,8 @@ static int run_parts(const selftest *t, cbx_json *document)
             cbx_json_put(part, J_TEXT("verdict", selftest_word(one)), J_BOOL("holds", one == EXIT_PASS),
                          J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
                          J_TEXT("revision", cbx_revision()));
-            cbx_json_set(document, parts[i].name, part);
-        } else {
-            cbx_json_set_null(document, parts[i].name);
         }
+        cbx_json_put(document, part ? J_JSON(parts[i].name, part) : J_NULL(parts[i].name));
         if (one == EXIT_ERROR || one == EXIT_STOPPED) return one;
         if (one == EXIT_CHECK || (one && !status)) status = one;
     }

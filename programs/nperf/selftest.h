@@ -56,7 +56,9 @@ bool selftest_too_busy(const cbx_row *row);
 /* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */
 const char *selftest_word(int verdict);
 /* NAME: hits, NAME_upper: upper 95 % bound, ... of a rate, as members. */
-void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r);
+#define J_RATE(name, r)                                                                                                \
+    J_INT(name "_trials", (r).trials), J_INT(name, (r).hits), J_NUMBER(name "_lower", (r).lower),                      \
+        J_NUMBER(name "_upper", (r).upper)
 /* Launches' coefficient of variation; NaN for fewer than two. */
 double selftest_variation(const double *x, size_t n);
 

@@ -146,12 +146,11 @@ static cbx_json *kernels_json(const cbx_proof_pool *pools, size_t n, const cbx_p
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; i < n; i++) {
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_put(o, J_TEXT("kernel", pools[i].name), J_INT("launches", (2 * pools[i].rounds)),
-                     J_NUMBER("launch_variation", selftest_variation(pools[i].first, pools[i].rounds)));
-        selftest_put_rate(o, "alarms", &by_pool[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("kernel", pools[i].name),
+                     J_INT("launches", (2 * pools[i].rounds)),
+                     J_NUMBER("launch_variation", selftest_variation(pools[i].first, pools[i].rounds)),
+                     J_RATE("alarms", by_pool[i]));
     return list;
 }
 
@@ -189,15 +188,11 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
         for (size_t i = 0; i < n; i++) print_rate(pools[i].name, &by_pool[i]);
     }
     const cbx_proof_rate both = cbx_proof_rate_of(a.rows.hits + a.gates.hits, a.rows.trials + a.gates.trials);
-    cbx_json *document = cbx_json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
-                                         J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
-
-    selftest_put_rate(document, "row_alarms", &a.rows);
-    selftest_put_rate(document, "gate_alarms", &a.gates);
-    selftest_put_rate(document, "row_table_alarms", &a.row_tables);
-    selftest_put_rate(document, "gate_table_alarms", &a.gate_tables);
-    cbx_json_set(document, "kernels", kernels_json(pools, n, by_pool));
-    *out = document;
+    *out = cbx_json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits), J_NUMBER("rate_lower", both.lower),
+                           J_NUMBER("rate_upper", both.upper), J_RATE("row_alarms", a.rows),
+                           J_RATE("gate_alarms", a.gates), J_RATE("row_table_alarms", a.row_tables),
+                           J_RATE("gate_table_alarms", a.gate_tables),
+                           J_JSON("kernels", kernels_json(pools, n, by_pool)));
     return equals_verdict(&a);
 }
 
@@ -330,13 +325,12 @@ int selftest_power(const selftest *t, cbx_json **out)
         if (!t->args->json) print_power(found, n);
         cbx_json *document = cbx_json_new_object(), *list = cbx_json_new_array();
         for (size_t i = 0; i < n; i++) {
-            cbx_json *one = cbx_json_push_object(list);
-            cbx_json_put(one, J_TEXT("kernel", found[i].kernel), J_NUMBER("planted", found[i].slow),
-                         J_NUMBER("seen", found[i].seen), J_NUMBER("launch_variation", found[i].variation),
-                         J_BOOL("promised", is_promised(&found[i])));
-            selftest_put_rate(one, "found", &found[i].found);
+            cbx_json_put(cbx_json_push_object(list), J_TEXT("kernel", found[i].kernel),
+                         J_NUMBER("planted", found[i].slow), J_NUMBER("seen", found[i].seen),
+                         J_NUMBER("launch_variation", found[i].variation), J_BOOL("promised", is_promised(&found[i])),
+                         J_RATE("found", found[i].found));
             if (!strcmp(found[i].kernel, "simulated") && found[i].slow == SLOW)
-                selftest_put_rate(document, "found_2_percent_at_1_percent_variation", &found[i].found);
+                cbx_json_put(document, J_RATE("found_2_percent_at_1_percent_variation", found[i].found));
         }
         cbx_json_put(document, J_INT("launches_a_side", 25), J_JSON("findings", list));
         *out = document;
@@ -384,7 +378,6 @@ int selftest_live(const selftest *t, cbx_json **out)
     cbx_proof_rate rate = cbx_proof_rate_of(alarms, pairs);
     progress_end(t->progress);
     if (!t->args->json) print_rate("equal programs measured again", &rate);
-    *out = cbx_json_object(J_INT("pairs", pairs));
-    selftest_put_rate(*out, "alarms", &rate);
+    *out = cbx_json_object(J_INT("pairs", pairs), J_RATE("alarms", rate));
     return rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK;
 }

@@ -85,10 +85,8 @@ static int measure_beside(const selftest *t, size_t neighbours, double minutes, 
     if (!t->args->json)
         printf("honest rows refused with %zu busy process%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
                neighbours == 1 ? "" : "es", s.refused, s.rows, 100 * rate.upper, cbx_text_str(s.refusals));
-    cbx_json *o = cbx_json_push_object(list);
-    cbx_json_set_int(o, "neighbours", (int64_t)neighbours);
-    selftest_put_rate(o, "refused", &rate);
-    cbx_json_set_string(o, "refusals", cbx_text_str(s.refusals));
+    cbx_json_put(cbx_json_push_object(list), J_INT("neighbours", neighbours), J_RATE("refused", rate),
+                 J_TEXT("refusals", cbx_text_str(s.refusals)));
     return EXIT_PASS;
 }
 
