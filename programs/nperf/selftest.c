@@ -144,6 +144,11 @@ const char *selftest_word(int verdict)
     return verdict == EXIT_PASS ? "holds" : verdict == EXIT_CHECK ? "broken" : "undecided";
 }
 
+int selftest_end(const selftest *t, const cbx_json *document, int verdict)
+{
+    return document ? verdict : opt_fail(t->run, "out of memory");
+}
+
 double selftest_variation(const double *x, size_t n)
 {
     cbx_variation v;
@@ -180,7 +185,6 @@ static int run_parts(const selftest *t, cbx_json *document)
         }
         int one = parts[i].run(t, &part);
         progress_end(t->progress);
-        if (!part && (one == EXIT_PASS || one == EXIT_CHECK)) return opt_fail(t->run, "out of memory");
         if (part) {
             /* The verdict; when, and with which tool: a record may hold parts of several runs. */
             char now[CBX_TIME_SIZE];

@@ -128,5 +128,5 @@ int selftest_clock(const selftest *t, cbx_json **out)
         J_NUMBER("additions_per_ns", 1 / r.addition_ns), J_NUMBER("tenfold_chain_off", r.off.value),
         J_NUMBER("tenfold_chain_off_lower", r.off.lower), J_NUMBER("tenfold_chain_off_upper", r.off.upper),
         J_NUMBER("clock_reading_ns", r.clock.cost_ns), J_NUMBER("clock_granule_ns", r.clock.granule_ns));
-    return verdict_of(&r);
+    return selftest_end(t, *out, verdict_of(&r));
 }

@@ -193,7 +193,7 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
                            J_RATE("gate_alarms", a.gates), J_RATE("row_table_alarms", a.row_tables),
                            J_RATE("gate_table_alarms", a.gate_tables),
                            J_JSON("kernels", kernels_json(pools, n, by_pool)));
-    return equals_verdict(&a);
+    return selftest_end(t, *out, equals_verdict(&a));
 }
 
 int selftest_equals(const selftest *t, cbx_json **out)
@@ -201,10 +201,11 @@ int selftest_equals(const selftest *t, cbx_json **out)
     const char *word = t->args->aa ? t->args->aa : SELFTEST_COMPARISONS;
     cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels), true);
     size_t wanted;
+    int status = check_rounds(t, MIN_ROUNDS);
 
-    if (check_rounds(t, MIN_ROUNDS) || read_count(t, "--aa", "comparisons", word, &wanted)) return EXIT_ERROR;
+    if (read_count(t, "--aa", "comparisons", word, &wanted) || status) return EXIT_ERROR;
     CLEARED(cbx_measure_result) result;
-    int status = selftest_recording(t, "aa", &o, &result);
+    status = selftest_recording(t, "aa", &o, &result);
     if (!status) status = ask_equals(t, &result.rows, wanted, out);
     if (*out) selftest_put_recording(*out, &result);
     return status;
@@ -335,7 +336,7 @@ int selftest_power(const selftest *t, cbx_json **out)
         cbx_json_put(document, J_INT("launches_a_side", 25), J_JSON("findings", list));
         *out = document;
         selftest_put_recording(document, &result);
-        status = power_verdict(found, n);
+        status = selftest_end(t, document, power_verdict(found, n));
     }
     return status;
 }
@@ -379,5 +380,5 @@ int selftest_live(const selftest *t, cbx_json **out)
     progress_end(t->progress);
     if (!t->args->json) print_rate("equal programs measured again", &rate);
     *out = cbx_json_object(J_INT("pairs", pairs), J_RATE("alarms", rate));
-    return rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK;
+    return selftest_end(t, *out, rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK);
 }

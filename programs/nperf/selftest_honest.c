@@ -107,5 +107,5 @@ int selftest_honest(const selftest *t, cbx_json **out)
     }
     cbx_json_set_double(o, "minutes_each", minutes);
     *out = cbx_json_ref(o);
-    return refused ? EXIT_CHECK : EXIT_PASS;
+    return selftest_end(t, *out, refused ? EXIT_CHECK : EXIT_PASS);
 }

@@ -176,5 +176,5 @@ int selftest_mutants(const selftest *t, cbx_json **out)
     *out = cbx_json_object(J_INT("mutants", s.mutants), J_INT("found", s.found), J_INT("honest", s.honest),
                            J_INT("honest_ok", s.honest_ok), J_TEXT("survivors", cbx_text_str(s.survivors)),
                            J_INT("too_busy", s.busy));
-    return verdict_of(&s);
+    return selftest_end(t, *out, verdict_of(&s));
 }
