@@ -15,6 +15,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_stream.h"
 #include "calibrax/core/run_internal.h"
 
 /* Depths and levels of arrays: root.points[], root.points[].metrics.NAME.samples[]. */
@@ -31,9 +32,8 @@ typedef struct gathered {
 } gathered;
 
 typedef struct streaming {
-    const cbx__json_source *source; /* NULL: a file */
-    const char *path;               /* of the file */
-    char *hash;                     /* of its bytes; NULL: not needed */
+    const char *path;
+    char *hash; /* of the file's bytes; NULL: not needed */
     cbx_run *run;
     cbx__run_point_fn fn; /* NULL: the points are the run's, with samples if wanted */
     void *user;
@@ -184,8 +184,7 @@ static cbx_status stream(streaming s, const cbx_allocator *al, const char *what,
     cbx_arena_init(&s.arena, al);
     cbx_names_init(&s.words, al);
     s.run->private_tree = true;
-    st = s.source ? cbx__json_stream(s.source, &sieve, what, &v, err)
-                  : cbx__json_stream_file(s.path, &sieve, what, s.hash, &v, err);
+    st = cbx__json_stream_file(s.path, &sieve, what, s.hash, &v, err);
     if (!st) {
         cbx_json *points = NULL;
         st = cbx__run_read_front(v, s.run, &why);
@@ -211,22 +210,10 @@ static cbx_status stream(streaming s, const cbx_allocator *al, const char *what,
     return CBX_FINISH(st, *out = s.run, cbx_run_free(s.run));
 }
 
-cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
-                           cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err)
-{
-    return stream((streaming){ .source = source, .fn = fn, .user = user }, al, what, out, err);
-}
-
 cbx_status cbx__run_stream_file(const cbx_allocator *al, const char *path, const char *what, cbx__run_point_fn fn,
                                 void *user, char hash[CBX_HASH_SIZE], cbx_run **out, cbx_err *err)
 {
     return stream((streaming){ .path = path, .hash = hash, .fn = fn, .user = user }, al, what, out, err);
-}
-
-cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source *source, const char *what, bool samples,
-                                cbx_run **out, cbx_err *err)
-{
-    return stream((streaming){ .source = source, .samples = samples }, al, what, out, err);
 }
 
 cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)

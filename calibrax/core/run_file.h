@@ -5,7 +5,7 @@
 #ifndef CALIBRAX_CORE_RUN_FILE_H
 #define CALIBRAX_CORE_RUN_FILE_H
 
-#include "calibrax/base/json_stream.h"
+#include "calibrax/base/hash.h"
 #include "calibrax/core/run.h"
 
 /**
@@ -16,22 +16,16 @@
 typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_err *err);
 
 /**
- * A run whose points go to fn.
- * @param what  names the source in messages
+ * A run file whose points go to fn.
+ * @param what  names the file in messages
+ * @param hash  as of cbx__json_stream_file
  * @param out   all but the points and the elements of arrays; the caller's
- * @return CBX_OK; what fn returned; as cbx_run_from_json, and what the source returned
+ * @return CBX_OK; what fn returned; as cbx_run_from_json and cbx__json_stream_file
  */
-cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
-                           cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err);
-/** The same of a file.  @param hash  as of cbx__json_stream_file */
 cbx_status cbx__run_stream_file(const cbx_allocator *al, const char *path, const char *what, cbx__run_point_fn fn,
                                 void *user, char hash[CBX_HASH_SIZE], cbx_run **out, cbx_err *err);
 
-/** As cbx_run_read, of a source; without samples where they are not needed: such a run is not to be
- * written. */
-cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source *source, const char *what, bool samples,
-                                cbx_run **out, cbx_err *err);
-/** The same of a file, without samples. */
+/** As cbx_run_read, without samples: such a run is not to be written. */
 cbx_status cbx__run_read_bare(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
 /** Writes a run into a file that exists, not atomically.  @param shown  names the file in
  * messages */

@@ -7,29 +7,27 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/core/run_file.h"
 #include "fail_alloc.h"
 
-/* A text that comes in pieces. */
-typedef struct feed {
-    const char *text;
-    size_t len, at, piece;
-} feed;
-
-static cbx_status give(void *user, char *to, size_t size, size_t *got, cbx_err *err)
+/* A file in memory that has this text, the same one each time. */
+static const char *file_of(const char *text, size_t len)
 {
-    feed *f = user;
-    size_t n = f->len - f->at;
+    static char path[64];
+    static int fd;
 
-    (void)err;
-    if (n > f->piece) n = f->piece;
-    if (n > size) n = size;
-    memcpy(to, f->text + f->at, n);
-    f->at += n;
-    *got = n;
-    return CBX_OK;
+    if (!path[0]) {
+        fd = memfd_create("run", MFD_CLOEXEC);
+        CHECK(fd >= 0, "a file in memory");
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    CHECK_INT(ftruncate(fd, 0), 0, path);
+    CHECK_INT(pwrite(fd, text, len, 0), len, path);
+    return path;
 }
 
 static void same_text(const char *a, const char *b, const char *why)
@@ -99,16 +97,13 @@ static void same_outcome(cbx_status st, const cbx_err *err, cbx_status wanted, c
     if (wanted) CHECK_STR(err->message, reported->message, "the fault");
 }
 
-static void stream_as(const char *text, size_t len, size_t piece, const cbx_run *whole, cbx_status st,
-                      const cbx_err *reported)
+static void stream_as(const char *path, const cbx_run *whole, cbx_status st, const cbx_err *reported)
 {
-    feed f = { text, len, 0, piece };
-    const cbx__json_source source = { give, &f };
     watching w = { .whole = whole };
     cbx_run *head = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    same_outcome(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), &err, st,
+    same_outcome(cbx__run_stream_file(cbx_allocator_default(), path, path, watch, &w, NULL, &head, &err), &err, st,
                  reported);
     if (!st) compare_heads(head, whole);
     if (!st) CHECK_INT(w.n, cbx_run_npoints(whole), "all points went by");
@@ -130,16 +125,12 @@ static char *written(const cbx_run *run)
     return copy;
 }
 
-static void read_as(const char *text, size_t len, size_t piece, const cbx_run *whole, cbx_status st,
-                    const cbx_err *reported)
+static void read_as(cbx_ctx *ctx, const char *path, const cbx_run *whole, cbx_status st, const cbx_err *reported)
 {
-    feed f = { text, len, 0, piece };
-    const cbx__json_source source = { give, &f };
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    same_outcome(cbx__run_from_source(cbx_allocator_default(), &source, "f.json", true, &run, &err), &err, st,
-                 reported);
+    same_outcome(cbx_run_read(ctx, path, &run, &err), &err, st, reported);
     if (!st) {
         char *a = written(run), *b = written(whole);
         CHECK_STR(a, b, "the same run, unknown members and samples included");
@@ -152,18 +143,18 @@ static void read_as(const char *text, size_t len, size_t piece, const cbx_run *w
 /* @return what the reader of whole texts makes of it */
 static cbx_status try_text(const char *text, size_t len)
 {
-    static const size_t pieces[] = { 1, SIZE_MAX };
+    const char *path = file_of(text, len);
     cbx_run *whole = NULL;
     cbx_err reported = CBX_ERR_INIT;
     cbx_json *v = NULL;
     cbx_ctx *ctx = cbx_test_context();
     cbx_status st;
 
-    st = cbx_json_parse(text, len, "f.json", &v, &reported);
-    if (!st) st = cbx_run_from_json(ctx, v, "f.json", &whole, &reported);
+    st = cbx_json_parse(text, len, path, &v, &reported);
+    if (!st) st = cbx_run_from_json(ctx, v, path, &whole, &reported);
     cbx_json_unref(v);
-    for (size_t i = 0; i < CBX_LEN(pieces); i++) stream_as(text, len, pieces[i], whole, st, &reported);
-    read_as(text, len, 61, whole, st, &reported);
+    stream_as(path, whole, st, &reported);
+    read_as(ctx, path, whole, st, &reported);
     cbx_run_free(whole);
     cbx_ctx_free(ctx);
     return st;
@@ -292,13 +283,12 @@ TEST(test_a_callback_can_end_the_reading)
     static const char text[] = HEAD
         "\"points\": [{\"name\": \"p\", \"scenario\": \"s\"}, {\"name\": \"q\", \"scenario\": "
         "\"s\"}, {\"name\": \"r\", \"scenario\": \"s\"}] torn";
-    feed f = { text, sizeof text - 1, 0, SIZE_MAX };
-    const cbx__json_source source = { give, &f };
+    const char *path = file_of(text, sizeof text - 1);
     watching w = { .stop = 2 };
     cbx_run *head = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_STATUS(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), CBX_EBUSY,
+    CHECK_STATUS(cbx__run_stream_file(cbx_allocator_default(), path, path, watch, &w, NULL, &head, &err), CBX_EBUSY,
                  "what was returned there");
     CHECK_STR(err.message, "enough", "its message");
     CHECK_INT(w.n, 1, "the one before it");
@@ -307,17 +297,15 @@ TEST(test_a_callback_can_end_the_reading)
 
 static cbx_status read_again(cbx_ctx *ctx, void *user)
 {
-    feed f = { texts[1].text, strlen(texts[1].text), 0, 61 };
-    const cbx__json_source source = { give, &f };
+    const char *path = file_of(texts[1].text, strlen(texts[1].text));
     watching w = { 0 };
     cbx_run *run = NULL;
-    cbx_status st = cbx__run_from_source(cbx_ctx_allocator(ctx), &source, "f.json", true, &run, NULL);
+    cbx_status st = cbx_run_read(ctx, path, &run, NULL);
 
     (void)user;
     cbx_run_free(run);
     if (st) return st;
-    f.at = 0;
-    st = cbx__run_stream(cbx_ctx_allocator(ctx), &source, "f.json", watch, &w, &run, NULL);
+    st = cbx__run_stream_file(cbx_ctx_allocator(ctx), path, path, watch, &w, NULL, &run, NULL);
     if (!st) cbx_run_free(run);
     return st;
 }
