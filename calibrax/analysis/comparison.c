@@ -22,7 +22,6 @@ typedef struct remark {
 } remark;
 
 struct cbx_comparison {
-    cbx_allocator al;
     cbx_arena arena;
     cbx_rank_table *table; /* owns names and samples */
     size_t nlabels, reference;
@@ -163,7 +162,7 @@ static cbx_status find_winners(work *w, cbx_err *err)
                                  CBX_ARRAY(sum, c->nlabels));
 
     c->winners = cbx_arena_calloc(&c->arena, c->nrows + 1, sizeof(*c->winners));
-    cbx_names_init(&texts, &c->al);
+    cbx_names_init(&texts, CBX_IN_ARENA(&w->scratch));
     for (size_t i = c->nrows; good && i-- > 0;) {
         size_t known = texts.n, at = cbx_names_add(&texts, c->rows[i].metric);
         good = at != CBX_NO_NAME;
@@ -176,7 +175,6 @@ static cbx_status find_winners(work *w, cbx_err *err)
         if (row->direction != CBX_DIRECTION_INFO && first[cbx_names_find(&texts, row->metric)] == i)
             c->winners[c->nwinners++] = winner_of(c, row->metric, i, next, sum);
     }
-    cbx_names_clear(&texts);
     if (!good || !c->winners) return cbx_fail_nomem(err, "winners");
     c->winners[c->nwinners++] = winner_of(c, NULL, 0, NULL, sum);
     return CBX_OK;
@@ -327,10 +325,8 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
                 st = cbx_fail(err, CBX_EINVAL, "two runs have the name '%s'", name);
         }
     if (st) return st;
-    w.c = cbx_mem_zalloc(al, sizeof(*w.c));
+    w.c = CBX_ARENA_OBJECT(cbx_comparison, al);
     if (!w.c) return cbx_fail_nomem(err, "a comparison");
-    w.c->al = *al;
-    cbx_arena_init(&w.c->arena, al);
     cbx_arena_init(&w.scratch, al);
     st = build(&w, err);
     cbx_arena_clear(&w.scratch);
@@ -340,10 +336,8 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
 void cbx_comparison_free(cbx_comparison *c)
 {
     if (!c) return;
-    cbx_allocator al = c->al;
-    cbx_arena_clear(&c->arena);
     cbx_rank_table_free(c->table);
-    cbx_mem_free(&al, c, sizeof(*c));
+    cbx_arena_end(&c->arena);
 }
 
 size_t cbx_comparison_nlabels(const cbx_comparison *c) { return c->nlabels; }

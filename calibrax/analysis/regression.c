@@ -122,7 +122,7 @@ static const char *word(cbx_regression *r, const char *text)
 /* "a=1,b=2", by key whatever the order in the run. */
 static const char *tags_text(cbx_regression *r, const cbx_point *p)
 {
-    const cbx_allocator *al = &r->al;
+    const cbx_allocator *al = &r->arena.al;
 
     if (!p->ntags) return "";
     cbx_tag *sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
@@ -291,15 +291,15 @@ static cbx_status compare(const sides *s, cbx_err *err)
     if (!r->run_id || !r->baseline_id) return cbx_fail_nomem(err, "the names of runs");
     cbx_status st = compare_machines(s, err);
     if (st || r->refused) return st;
-    cbx_table_init(&now.table, &r->al);
-    cbx_table_init(&base.table, &r->al);
-    st = collect_keys(&r->al, s->run, &now, err);
-    if (!st) st = collect_keys(&r->al, s->baseline, &base, err);
+    cbx_table_init(&now.table, &r->arena.al);
+    cbx_table_init(&base.table, &r->arena.al);
+    st = collect_keys(&r->arena.al, s->run, &now, err);
+    if (!st) st = collect_keys(&r->arena.al, s->baseline, &base, err);
     if (!st) st = find_all(s, &now, &base, err);
     r->nkeys_run = now.all.n;
     r->nkeys_baseline = base.all.n;
-    cbx_list_clear(&r->al, &now.all);
-    cbx_list_clear(&r->al, &base.all);
+    cbx_list_clear(&r->arena.al, &now.all);
+    cbx_list_clear(&r->arena.al, &base.all);
     cbx_table_clear(&now.table);
     cbx_table_clear(&base.table);
     if (!st) st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
@@ -320,20 +320,17 @@ static cbx_status compare(const sides *s, cbx_err *err)
 cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,
                                  const cbx_regression_opts *opts, cbx_regression **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__whitney counts = { 0 };
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_regression_opts", err);
 
     if (!st) st = check_opts(&o, err);
     if (st) return st;
-    cbx_regression *r = cbx_mem_zalloc(al, sizeof(*r));
+    cbx_regression *r = CBX_ARENA_OBJECT(cbx_regression, cbx_ctx_allocator(ctx));
     if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a comparison");
-    r->al = *al;
     r->allow_dropped = o.allow_dropped;
     r->undecided_passes = o.undecided_passes;
-    cbx_arena_init(&r->arena, al);
-    cbx_names_init(&r->words, al);
+    cbx_names_init(&r->words, CBX_IN_ARENA(&r->arena));
     st = compare(&(sides){ ctx, run, baseline, &o, r, &counts }, err);
     cbx__whitney_clear(&counts);
     return CBX_FINISH(st, *out = r, cbx_regression_free(r));
@@ -341,11 +338,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
 
 void cbx_regression_free(cbx_regression *r)
 {
-    if (!r) return;
-    cbx_allocator al = r->al;
-    cbx_names_clear(&r->words);
-    cbx_arena_clear(&r->arena);
-    cbx_mem_free(&al, r, sizeof(*r));
+    if (r) cbx_arena_end(&r->arena);
 }
 
 size_t cbx_regression_nfindings(const cbx_regression *r) { return r->nfindings; }

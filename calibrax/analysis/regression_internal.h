@@ -7,7 +7,6 @@
 #include "calibrax/statistics/rank_internal.h"
 
 struct cbx_regression {
-    cbx_allocator al;
     cbx_arena arena;
     cbx_names words; /* texts that many findings share */
     cbx_finding *findings;

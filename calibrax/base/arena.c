@@ -138,3 +138,21 @@ static void *resize_in_arena(void *user, void *ptr, size_t old_size, size_t new_
 }
 
 cbx_allocator cbx_arena_allocator(cbx_arena *arena) { return (cbx_allocator){ resize_in_arena, arena }; }
+
+void *cbx_arena_object(const cbx_allocator *al, size_t size, size_t arena_at)
+{
+    cbx_arena arena;
+    char *object;
+
+    cbx_arena_init(&arena, al);
+    object = cbx_arena_alloc(&arena, size);
+    if (object) memcpy(object + arena_at, &arena, sizeof arena);
+    return object;
+}
+
+void cbx_arena_end(cbx_arena *arena)
+{
+    cbx_arena all = *arena;
+
+    cbx_arena_clear(&all);
+}

@@ -11,6 +11,7 @@
 #define CALIBRAX_BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #include "calibrax/base/ctx.h"
 
@@ -50,6 +51,15 @@ CBX_API char *cbx_arena_vprintf(cbx_arena *arena, const char *fmt, va_list args)
 CBX_API cbx_allocator cbx_arena_allocator(cbx_arena *arena);
 /** Its address, for a call in C: cbx_list_push(CBX_IN_ARENA(arena), &list, x). */
 #define CBX_IN_ARENA(arena) ((const cbx_allocator[]){ cbx_arena_allocator(arena) })
+
+/**
+ * A zeroed object in an arena of its own, which is its member at arena_at.  NULL: out of memory.
+ *     cbx_guard *g = CBX_ARENA_OBJECT(cbx_guard, al);
+ */
+CBX_API void *cbx_arena_object(const cbx_allocator *al, size_t size, size_t arena_at);
+#define CBX_ARENA_OBJECT(T, al) ((T *)cbx_arena_object(al, sizeof(T), offsetof(T, arena)))
+/** Frees such an object, by its arena, with all that is in the arena. */
+CBX_API void cbx_arena_end(cbx_arena *arena);
 
 CBX_END_DECLS
 #endif

@@ -35,8 +35,7 @@ typedef struct cbx__bisect_value {
 } cbx__bisect_value;
 
 struct cbx_bisect {
-    cbx_allocator al;
-    cbx_arena arena; /* all but the values */
+    cbx_arena arena;
     cbx_bisect_opts opts;
     size_t n;             /* candidates; commits are 0..n, n is the good end */
     cbx_names names;      /* n + 1 */
@@ -138,34 +137,24 @@ static cbx_status make_parts(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *
 cbx_status cbx_bisect_create(cbx_ctx *ctx, const cbx_bisect_graph *graph, const cbx_bisect_opts *opts, cbx_bisect **out,
                              cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_bisect_opts own;
     cbx_bisect *b;
     cbx_status st = read_opts(opts, &own, err);
 
     if (!st) st = check_graph(graph, err);
     if (st) return st;
-    b = cbx_mem_zalloc(al, sizeof *b);
+    b = CBX_ARENA_OBJECT(cbx_bisect, cbx_ctx_allocator(ctx));
     if (!b) return cbx_fail(err, CBX_ENOMEM, "no memory for a search");
-    b->al = *al;
     b->opts = own;
     b->n = graph->ncommits;
-    cbx_arena_init(&b->arena, al);
-    cbx_names_init(&b->names, al);
+    cbx_names_init(&b->names, CBX_IN_ARENA(&b->arena));
     st = make_parts(b, graph, err);
     return CBX_FINISH(st, *out = b, cbx_bisect_free(b));
 }
 
 void cbx_bisect_free(cbx_bisect *b)
 {
-    cbx_allocator al;
-
-    if (!b) return;
-    al = b->al;
-    cbx_list_clear(&al, &b->values);
-    cbx_names_clear(&b->names);
-    cbx_arena_clear(&b->arena);
-    cbx_mem_free(&al, b, sizeof *b);
+    if (b) cbx_arena_end(&b->arena);
 }
 
 /* --- values --- */
@@ -185,7 +174,8 @@ cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_er
     if (!index_of(b, commit, &i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
     if (b->reasons[i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names.list[i]);
     if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names.list[i]);
-    if (!cbx_list_push(&b->al, &b->values, (cbx__bisect_value){ i, value })) return cbx_fail_nomem(err, "a value");
+    if (!cbx_list_push(CBX_IN_ARENA(&b->arena), &b->values, (cbx__bisect_value){ i, value }))
+        return cbx_fail_nomem(err, "a value");
     b->fresh = false;
     return CBX_OK;
 }

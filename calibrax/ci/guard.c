@@ -19,7 +19,6 @@ typedef struct cbx__waiver_use {
 } cbx__waiver_use;
 
 struct cbx_guard {
-    cbx_allocator al;
     cbx_arena arena;
     const cbx_regression *r;
     const cbx_waivers *waivers;
@@ -35,17 +34,13 @@ struct cbx_guard {
 cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_waivers *waivers, int64_t now_us,
                             cbx_guard **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     size_t n = cbx_regression_nfindings(r), m = cbx_waivers_count(waivers);
-    cbx_guard *g = cbx_mem_zalloc(al, sizeof(*g));
+    cbx_guard *g = CBX_ARENA_OBJECT(cbx_guard, cbx_ctx_allocator(ctx));
 
     if (!g) return cbx_fail(err, CBX_ENOMEM, "out of memory for a guard");
-    *g = (cbx_guard){ .al = *al, .r = r, .waivers = waivers };
-    cbx_arena_init(&g->arena, al);
-    g->waived = cbx_arena_calloc(&g->arena, n, sizeof(*g->waived));
-    g->by = cbx_arena_calloc(&g->arena, n, sizeof(*g->by));
-    g->use = cbx_arena_calloc(&g->arena, m, sizeof(*g->use));
-    if (!g->waived || !g->by || !g->use) {
+    g->r = r;
+    g->waivers = waivers;
+    if (!cbx_arena_arrays(&g->arena, CBX_ARRAY(g->waived, n), CBX_ARRAY(g->by, n), CBX_ARRAY(g->use, m))) {
         cbx_guard_free(g);
         return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings and %zu waivers", n, m);
     }
@@ -69,10 +64,7 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
 
 void cbx_guard_free(cbx_guard *g)
 {
-    if (!g) return;
-    cbx_allocator al = g->al;
-    cbx_arena_clear(&g->arena);
-    cbx_mem_free(&al, g, sizeof(*g));
+    if (g) cbx_arena_end(&g->arena);
 }
 
 const cbx_gate *cbx_guard_gate(const cbx_guard *g) { return &g->gate; }
@@ -117,7 +109,7 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
 {
     size_t n = 0;
 
-    CBX_SCOPED(cbx_text, note, &g->al);
+    CBX_SCOPED(cbx_text, note, &g->arena.al);
     for (size_t i = 0; i < cbx_waivers_count(g->waivers); i++) {
         const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
         const cbx__waiver_use *u = &g->use[i];
@@ -258,7 +250,7 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
     if (cbx_regression_nfindings(g->r)) {
         cbx_text_printf(out, "| outcome | key | baseline | now | change | threshold |%s\n|---|---|--:|--:|--:|--:|%s\n",
                         g->history ? " history |" : "", g->history ? "---|" : "");
-        cbx_text_init(&row, &g->al);
+        cbx_text_init(&row, &g->arena.al);
         left = put_rows(g, &row, CBX_GUARD_MARKDOWN_BYTES - tail - (out->len - start), out);
         cbx_text_clear(&row);
     }
@@ -459,7 +451,7 @@ static void write_github(const cbx_guard *g, cbx_text *out)
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
     source_index ix;
 
-    CBX_SCOPED(cbx_arena, arena, &g->al);
+    CBX_SCOPED(cbx_arena, arena, &g->arena.al);
     if (!index_sources(g, &arena, &ix)) out->status = CBX_ENOMEM;
     put_command(out, by_code[g->gate.exit_code], (place){ NULL, 0 }, word_of(g), g->gate.sentence);
     if (label_of(g)[0]) put_command(out, "warning", (place){ NULL, 0 }, "machines", label_of(g));

@@ -9,13 +9,12 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/json.h"
+#include "calibrax/core/owned.h"
 
 #define MAX_FILE (16u << 20)
 #define DAY_US   86400000000LL
 
 struct cbx_waivers {
-    cbx_allocator al;
     cbx_arena arena;
     cbx_waiver *list;
     size_t n;
@@ -112,24 +111,17 @@ static cbx_status read_all(cbx_waivers *w, const cbx_json *root, const char *wha
 cbx_status cbx_waivers_from_text(cbx_ctx *ctx, const char *text, size_t len, const char *what, cbx_waivers **out,
                                  cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_json *root = NULL;
+    CBX_OWNED(cbx_json) *root = NULL;
     cbx_waivers *w;
     cbx_status st = cbx_json_parse(text, len, what, &root, err);
 
     if (st) return st;
-    w = cbx_mem_zalloc(al, sizeof(*w));
-    if (!w) {
-        cbx_json_unref(root);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for waivers");
-    }
-    w->al = *al;
-    cbx_arena_init(&w->arena, al);
+    w = CBX_ARENA_OBJECT(cbx_waivers, cbx_ctx_allocator(ctx));
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "out of memory for waivers");
     if (cbx_json_typeof(root) != CBX_JSON_OBJECT)
         st = cbx_fail(err, CBX_EFORMAT, "'%s': expected an object", what);
     else
         st = read_all(w, root, what, err);
-    cbx_json_unref(root);
     return CBX_FINISH(st, *out = w, cbx_waivers_free(w));
 }
 
@@ -142,12 +134,7 @@ cbx_status cbx_waivers_read(cbx_ctx *ctx, const char *path, cbx_waivers **out, c
 
 void cbx_waivers_free(cbx_waivers *w)
 {
-    cbx_allocator al;
-
-    if (!w) return;
-    al = w->al;
-    cbx_arena_clear(&w->arena);
-    cbx_mem_free(&al, w, sizeof(*w));
+    if (w) cbx_arena_end(&w->arena);
 }
 
 size_t cbx_waivers_count(const cbx_waivers *w) { return w ? w->n : 0; }

@@ -28,20 +28,16 @@ struct cbx_values {
 
 cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_values *v = cbx_mem_zalloc(al, sizeof *v);
+    cbx_values *v = CBX_ARENA_OBJECT(cbx_values, cbx_ctx_allocator(ctx));
 
     if (!v) return cbx_fail_nomem(err, NULL);
-    cbx_arena_init(&v->arena, al);
     *out = v;
     return CBX_OK;
 }
 
 void cbx_values_free(cbx_values *values)
 {
-    if (!values) return;
-    cbx_arena_clear(&values->arena);
-    cbx_mem_free(&values->arena.al, values, sizeof *values);
+    if (values) cbx_arena_end(&values->arena);
 }
 
 const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count)

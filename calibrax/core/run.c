@@ -18,13 +18,12 @@
 
 cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
 {
-    cbx_run *run = cbx_mem_zalloc(al, sizeof *run);
+    cbx_run *run = CBX_ARENA_OBJECT(cbx_run, al);
 
     if (!run) return cbx_fail_nomem(err, NULL);
     atomic_init(&run->refs, 1);
-    cbx_arena_init(&run->arena, al);
     cbx_arena_init(&run->words, al);
-    cbx_names_init(&run->def_names, al);
+    cbx_names_init(&run->def_names, CBX_IN_ARENA(&run->arena));
     run->environment = cbx_json_new_object();
     run->metadata = cbx_json_new_object();
     run->extra = cbx_json_new_object();
@@ -53,10 +52,8 @@ void cbx_run_free(cbx_run *run)
     cbx_json_unref(run->extra);
     cbx_list_clear(&run->arena.al, &run->defs);
     cbx_list_clear(&run->arena.al, &run->points);
-    cbx_arena_clear(&run->arena);
     cbx_arena_clear(&run->words);
-    cbx_names_clear(&run->def_names);
-    cbx_mem_free(&run->arena.al, run, sizeof *run);
+    cbx_arena_end(&run->arena);
 }
 
 /* --- parts of a run --- */

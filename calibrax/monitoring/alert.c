@@ -47,7 +47,6 @@ typedef struct listener {
 
 struct cbx_alerts {
     cbx_ctx *ctx;
-    cbx_allocator al;
     cbx_arena arena;
     CBX_LIST(watched) rules;
     CBX_LIST(listener) listeners;
@@ -58,18 +57,15 @@ struct cbx_alerts {
 
 cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_alerts *a;
 
     if (keep < 1 || keep > MAX_KEEP)
         return cbx_fail(err, CBX_EINVAL, "'keep' must be 1 to %d, got %zu", MAX_KEEP, keep);
-    a = cbx_mem_zalloc(al, sizeof *a);
+    a = CBX_ARENA_OBJECT(cbx_alerts, cbx_ctx_allocator(ctx));
     if (!a) return cbx_fail_nomem(err, "alerts");
     a->ctx = ctx;
-    a->al = *al;
     a->keep = keep;
-    cbx_arena_init(&a->arena, al);
-    cbx_names_init(&a->names, al);
+    cbx_names_init(&a->names, &a->arena.al);
     a->ring = cbx_arena_calloc(&a->arena, a->keep, sizeof *a->ring);
     if (!a->ring) {
         cbx_alerts_free(a);
@@ -83,11 +79,8 @@ void cbx_alerts_free(cbx_alerts *a)
 {
     if (!a) return;
     for (size_t i = 0; i < a->rules.n; i++) cbx_window_free(a->rules.items[i].series);
-    cbx_list_clear(&a->al, &a->rules);
-    cbx_list_clear(&a->al, &a->listeners);
     cbx_names_clear(&a->names);
-    cbx_arena_clear(&a->arena);
-    cbx_mem_free(&a->al, a, sizeof *a);
+    cbx_arena_end(&a->arena);
 }
 
 /* True if x is on the bad side of y. */
@@ -136,7 +129,7 @@ cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_er
         w.rule.name = cbx_arena_printf(&a->arena, "%s %s", rule->metric, cbx_pattern_name(rule->pattern));
     if (rule->pattern) w.values = cbx_arena_calloc(&a->arena, rule->window, sizeof *w.values);
     if (!w.rule.metric || !w.rule.name || (rule->pattern && !w.values) ||
-        !cbx_list_reserve(&a->al, &a->rules, a->rules.n + 1))
+        !cbx_list_reserve(CBX_IN_ARENA(&a->arena), &a->rules, a->rules.n + 1))
         return cbx_fail_nomem(err, "an alert rule");
     if (rule->pattern) st = cbx_window_create(a->ctx, rule->window, 0, &w.series, err);
     if (!st) a->rules.items[a->rules.n++] = w;
@@ -145,7 +138,9 @@ cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_er
 
 cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user, cbx_err *err)
 {
-    return cbx_list_push(&a->al, &a->listeners, (listener){ call, user }) ? CBX_OK : cbx_fail_nomem(err, "a listener");
+    return cbx_list_push(CBX_IN_ARENA(&a->arena), &a->listeners, (listener){ call, user })
+               ? CBX_OK
+               : cbx_fail_nomem(err, "a listener");
 }
 
 /* --- states --- */

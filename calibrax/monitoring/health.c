@@ -19,7 +19,7 @@ typedef struct pipeline {
 } pipeline;
 
 struct cbx_health {
-    cbx_allocator al;
+    cbx_arena arena;
     cbx_ctx *ctx;
     cbx_health_opts opts;
     cbx_names names;
@@ -46,18 +46,16 @@ static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_e
 
 cbx_status cbx_health_create(cbx_ctx *ctx, const cbx_health_opts *opts, cbx_health **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_health_opts own = CBX_HEALTH_OPTS_INIT;
     cbx_status st = read_opts(opts, &own, err);
     cbx_health *h;
 
     if (st) return st;
-    h = cbx_mem_zalloc(al, sizeof *h);
+    h = CBX_ARENA_OBJECT(cbx_health, cbx_ctx_allocator(ctx));
     if (!h) return cbx_fail_nomem(err, "the health of pipelines");
-    h->al = *al;
     h->ctx = ctx;
     h->opts = own;
-    cbx_names_init(&h->names, al);
+    cbx_names_init(&h->names, CBX_IN_ARENA(&h->arena));
     *out = h;
     return CBX_OK;
 }
@@ -66,9 +64,7 @@ void cbx_health_free(cbx_health *h)
 {
     if (!h) return;
     for (size_t i = 0; i < h->list.n; i++) cbx_window_free(h->list.items[i].window);
-    cbx_list_clear(&h->al, &h->list);
-    cbx_names_clear(&h->names);
-    cbx_mem_free(&h->al, h, sizeof *h);
+    cbx_arena_end(&h->arena);
 }
 
 /* Made by its first mention. */
@@ -81,7 +77,7 @@ static cbx_status need_pipeline(cbx_health *h, const char *name, pipeline **out,
     size_t at = cbx_names_find(&h->names, name);
     if (at == CBX_NO_NAME) {
         at = h->list.n;
-        if (!cbx_list_reserve(&h->al, &h->list, at + 1)) return cbx_fail_nomem(err, name);
+        if (!cbx_list_reserve(CBX_IN_ARENA(&h->arena), &h->list, at + 1)) return cbx_fail_nomem(err, name);
         st = cbx_window_create(h->ctx, h->opts.window, h->opts.age_ns, &p.window, err);
         if (st) return st;
         if (cbx_names_add(&h->names, name) == CBX_NO_NAME) {

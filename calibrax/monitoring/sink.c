@@ -31,9 +31,9 @@ static cbx_status post(cbx__http *webhook, const char *address, const char *body
 }
 
 struct cbx_sink {
-    cbx_allocator al;
+    cbx_arena arena;
     cbx_sink_kind kind;
-    char *target;
+    const char *target;
     double timeout_s;
     int fd;
     bool torn; /* the last line was written in part: the next one starts a new line */
@@ -49,7 +49,6 @@ static cbx_status open_file(cbx_sink *s, cbx_err *err)
 cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target, double timeout_s, cbx_sink **out,
                            cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_status st = CBX_OK;
     cbx_sink *s;
 
@@ -58,9 +57,12 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
     if (!(timeout_s > 0 && timeout_s < 1e6))
         return cbx_fail(err, CBX_EINVAL, "the time limit of an alert must be above 0 and below 10^6 s, got %g",
                         timeout_s);
-    s = cbx_mem_zalloc(al, sizeof *s);
+    s = CBX_ARENA_OBJECT(cbx_sink, cbx_ctx_allocator(ctx));
     if (!s) return cbx_fail_nomem(err, "a receiver of alerts");
-    *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s, -1, false, NULL };
+    s->kind = kind;
+    s->target = cbx_arena_strdup(&s->arena, target);
+    s->timeout_s = timeout_s;
+    s->fd = -1;
     if (!s->target) st = cbx_fail_nomem(err, "a receiver of alerts");
     if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
     if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__http_create(ctx, "the webhook", target, timeout_s, &s->webhook, err);
@@ -72,8 +74,7 @@ void cbx_sink_free(cbx_sink *s)
     if (!s) return;
     if (s->fd >= 0) close(s->fd);
     cbx__http_free(s->webhook);
-    if (s->target) cbx_mem_strfree(&s->al, s->target);
-    cbx_mem_free(&s->al, s, sizeof *s);
+    cbx_arena_end(&s->arena);
 }
 
 /* @param torn  whether only some of it was written */
@@ -140,7 +141,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
     cbx_json *json = cbx_alert_json(alert, time_us);
 
     if (!json) return cbx_fail_nomem(err, "an alert");
-    CBX_SCOPED(cbx_text, line, &s->al);
+    CBX_SCOPED(cbx_text, line, &s->arena.al);
     cbx_json_write(json, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &line);
     cbx_text_putc(&line, '\n');
     cbx_json_unref(json);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/estimate.h"
 
 typedef struct entry {
@@ -12,7 +13,7 @@ typedef struct entry {
 } entry;
 
 struct cbx_window {
-    cbx_allocator al;
+    cbx_arena arena;
     size_t capacity, count, next;
     uint64_t age_ns;
     entry *ring;
@@ -21,28 +22,20 @@ struct cbx_window {
 
 cbx_status cbx_window_create(cbx_ctx *ctx, size_t capacity, uint64_t age_ns, cbx_window **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-
     if (capacity < 1 || capacity > CBX_WINDOW_MAX)
         return cbx_fail(err, CBX_EINVAL, "a window must have 1 to %d values, got %zu", CBX_WINDOW_MAX, capacity);
-    cbx_window *w = cbx_mem_zalloc(al, sizeof *w);
+    cbx_window *w = CBX_ARENA_OBJECT(cbx_window, cbx_ctx_allocator(ctx));
     if (!w) return cbx_fail_nomem(err, "a window");
-    w->al = *al;
     w->capacity = capacity;
     w->age_ns = age_ns;
-    w->ring = cbx_mem_calloc(al, capacity, sizeof *w->ring);
-    w->scratch = cbx_mem_calloc(al, capacity, sizeof *w->scratch);
-    cbx_status st = w->ring && w->scratch ? CBX_OK
-                                          : cbx_fail(err, CBX_ENOMEM, "no memory for a window of %zu values", capacity);
+    bool good = cbx_arena_arrays(&w->arena, CBX_ARRAY(w->ring, capacity), CBX_ARRAY(w->scratch, capacity));
+    cbx_status st = good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for a window of %zu values", capacity);
     return CBX_FINISH(st, *out = w, cbx_window_free(w));
 }
 
 void cbx_window_free(cbx_window *w)
 {
-    if (!w) return;
-    cbx_mem_free(&w->al, w->ring, w->capacity * sizeof *w->ring);
-    cbx_mem_free(&w->al, w->scratch, w->capacity * sizeof *w->scratch);
-    cbx_mem_free(&w->al, w, sizeof *w);
+    if (w) cbx_arena_end(&w->arena);
 }
 
 void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t now_ns)

@@ -263,10 +263,9 @@ cbx_status cbx_row_index_open(cbx_ctx *ctx, const char *const *paths, size_t npa
     cbx_status st = CBX_OK;
 
     if (!npaths) return cbx_fail(err, CBX_EINVAL, "no file or folder of rows was named");
-    ix = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *ix);
+    ix = CBX_ARENA_OBJECT(cbx_row_index, cbx_ctx_allocator(ctx));
     if (!ix) return cbx_fail_nomem(err, "the index of rows");
     ix->ctx = ctx;
-    cbx_arena_init(&ix->arena, cbx_ctx_allocator(ctx));
     cbx_arena_init(&ix->loaded, cbx_ctx_allocator(ctx));
     ix->paths = cbx_arena_calloc(&ix->arena, npaths, sizeof *ix->paths);
     for (; ix->paths && ix->npaths < npaths; ix->npaths++) {
@@ -283,6 +282,5 @@ void cbx_row_index_close(cbx_row_index *ix)
     cbx__index_close(ix->db);
     cbx__row_index_drop(ix);
     cbx_arena_clear(&ix->loaded);
-    cbx_arena_clear(&ix->arena);
-    cbx_mem_free(cbx_ctx_allocator(ix->ctx), ix, sizeof *ix);
+    cbx_arena_end(&ix->arena);
 }

@@ -57,13 +57,12 @@ cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *
 
     if (st) return st;
     if (!root || !*root) return cbx_fail(err, CBX_EINVAL, "the store has no path");
-    s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
+    s = CBX_ARENA_OBJECT(cbx_store, cbx_ctx_allocator(ctx));
     if (!s) return cbx_fail_nomem(err, "the store");
     s->ctx = ctx;
     s->no_index_file = o.no_index_file;
     s->late = o.create_late;
     s->lock_wait_ns = o.lock_wait_ns ? o.lock_wait_ns : LOCK_WAIT_NS;
-    cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
     s->root = cbx_arena_strdup(&s->arena, root);
     s->runs = cbx_path_join(&s->arena, root, "runs");
     s->baselines = cbx_path_join(&s->arena, root, "baselines");
@@ -79,8 +78,7 @@ void cbx_store_close(cbx_store *store)
 {
     if (!store) return;
     cbx__index_close(store->index);
-    cbx_arena_clear(&store->arena);
-    cbx_mem_free(cbx_ctx_allocator(store->ctx), store, sizeof *store);
+    cbx_arena_end(&store->arena);
 }
 
 const char *cbx_store_root(const cbx_store *store) { return store->root; }

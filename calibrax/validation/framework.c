@@ -8,7 +8,6 @@
 #include "calibrax/base/options.h"
 
 struct cbx_framework_metrics {
-    cbx_allocator al;
     cbx_arena arena;
     cbx_names frameworks, metrics;
     double *values;
@@ -70,17 +69,14 @@ static cbx_status fill(cbx_framework_metrics *f, const cbx_run *run, const cbx_f
 cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const cbx_framework_opts *opts,
                                         cbx_framework_metrics **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_framework_opts", err);
 
     if (st) return st;
-    cbx_framework_metrics *f = cbx_mem_zalloc(al, sizeof *f);
+    cbx_framework_metrics *f = CBX_ARENA_OBJECT(cbx_framework_metrics, cbx_ctx_allocator(ctx));
     if (!f) return cbx_fail_nomem(err, "a table of frameworks");
-    f->al = *al;
-    cbx_arena_init(&f->arena, al);
-    cbx_names_init(&f->frameworks, al);
-    cbx_names_init(&f->metrics, al);
+    cbx_names_init(&f->frameworks, CBX_IN_ARENA(&f->arena));
+    cbx_names_init(&f->metrics, CBX_IN_ARENA(&f->arena));
     st = number_names(f, run, &o, err);
     if (!st) st = fill(f, run, &o, err);
     return CBX_FINISH(st, *out = f, cbx_framework_metrics_free(f));
@@ -88,11 +84,7 @@ cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const 
 
 void cbx_framework_metrics_free(cbx_framework_metrics *f)
 {
-    if (!f) return;
-    cbx_names_clear(&f->frameworks);
-    cbx_names_clear(&f->metrics);
-    cbx_arena_clear(&f->arena);
-    cbx_mem_free(&f->al, f, sizeof *f);
+    if (f) cbx_arena_end(&f->arena);
 }
 
 size_t cbx_framework_metrics_nframeworks(const cbx_framework_metrics *f) { return f->frameworks.n; }

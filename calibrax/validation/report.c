@@ -27,7 +27,6 @@ typedef struct check {
 } check;
 
 struct cbx_validation {
-    cbx_allocator al;
     cbx_arena arena;
     const char *name, *reference;
     CBX_LIST(check) checks;
@@ -38,16 +37,13 @@ struct cbx_validation {
 cbx_status cbx_validation_create(cbx_ctx *ctx, const char *name, const char *reference, cbx_validation **out,
                                  cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_validation *v;
 
     if (!name || !*name || !reference || !*reference)
         return cbx_fail(err, CBX_EINVAL, "a validation needs a name and a reference");
-    v = cbx_mem_zalloc(al, sizeof *v);
+    v = CBX_ARENA_OBJECT(cbx_validation, cbx_ctx_allocator(ctx));
     if (!v) return cbx_fail_nomem(err, "a validation");
-    v->al = *al;
-    cbx_arena_init(&v->arena, al);
-    cbx_table_init(&v->table, al);
+    cbx_table_init(&v->table, &v->arena.al);
     v->name = cbx_arena_strdup(&v->arena, name);
     v->reference = cbx_arena_strdup(&v->arena, reference);
     cbx_status st = v->name && v->reference ? CBX_OK : cbx_fail_nomem(err, "a validation");
@@ -57,10 +53,9 @@ cbx_status cbx_validation_create(cbx_ctx *ctx, const char *name, const char *ref
 void cbx_validation_free(cbx_validation *v)
 {
     if (!v) return;
-    cbx_arena_clear(&v->arena);
-    cbx_list_clear(&v->al, &v->checks);
+    cbx_list_clear(&v->arena.al, &v->checks);
     cbx_table_clear(&v->table);
-    cbx_mem_free(&v->al, v, sizeof *v);
+    cbx_arena_end(&v->arena);
 }
 
 static uint64_t hash_of(check_kind kind, const char *name)
@@ -88,7 +83,7 @@ static cbx_status add_check(cbx_validation *v, check c, bool passed, cbx_err *er
 {
     c.passed = passed;
     c.name = cbx_arena_strdup(&v->arena, c.name);
-    if (!c.name || !cbx_list_reserve(&v->al, &v->checks, v->checks.n + 1) ||
+    if (!c.name || !cbx_list_reserve(&v->arena.al, &v->checks, v->checks.n + 1) ||
         !cbx_table_add(&v->table, hash_of(c.kind, c.name), v->checks.n))
         return cbx_fail_nomem(err, "a check");
     v->checks.items[v->checks.n++] = c;
