@@ -4,6 +4,7 @@
  * a second: there is no error to report about it.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
@@ -27,65 +28,6 @@ static const struct {
 };
 
 static double *rate_at(const cbx_level_rate *l, size_t i) { return (double *)((uintptr_t)l + level_rates[i].offset); }
-
-/* Copies a word that must fit. */
-static bool take_word(const cbx_json *v, const char *key, char *out, size_t size)
-{
-    const char *s = cbx_json_get_string(v, key, NULL);
-
-    if (!s || strlen(s) >= size) return false;
-    memcpy(out, s, strlen(s) + 1);
-    return true;
-}
-
-static bool take_rate(const cbx_json *v, const char *key, double *out)
-{
-    *out = cbx_json_get_double(v, key, 0);
-    return isfinite(*out) && *out > 0;
-}
-
-/* A rate and its instruction, or why it is missing. */
-static bool take_narrow(const cbx_json *list, int n, cbx_narrow_rate *r)
-{
-    const cbx_json *v = cbx_json_at(list, (size_t)n);
-    bool good = take_word(v, "by", r->by, sizeof r->by) && take_word(v, "why", r->why, sizeof r->why);
-
-    r->ops_per_s = cbx_json_get_double(v, "ops_per_s", -1);
-    return good && isfinite(r->ops_per_s) && (*r->by ? r->ops_per_s > 0 && !*r->why : r->ops_per_s == 0 && *r->why);
-}
-
-bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
-{
-    cbx_probe p = { .nlevels = 0 };
-    const cbx_json *levels = cbx_json_get(v, "levels"), *pipes = cbx_json_get(v, "pipe_ops_per_s");
-    bool good = cbx_json_typeof(v) == CBX_JSON_OBJECT && strcmp(cbx_json_get_string(v, "schema", ""), SCHEMA) == 0;
-
-    good = good && cbx_json_get_int(v, "version", 0) == VERSION;
-    good = good && strcmp(cbx_json_get_string(v, "revision", ""), cbx_revision()) == 0;
-    good = good && strcmp(cbx_json_get_string(v, "build", ""), cbx_build()) == 0;
-    good = good && take_word(v, "instruction_set", p.instruction_set, sizeof(p.instruction_set));
-    p.measured_us = cbx_json_get_int(v, "measured_us", 0);
-    good = good && p.measured_us > 0 && cbx_json_typeof(levels) == CBX_JSON_ARRAY &&
-           cbx_json_length(levels) <= CBX_PROBE_MAX_LEVELS;
-    for (int i = 0; good && i < CBX_PIPE_COUNT; i++) {
-        const cbx_json *pair = cbx_json_get(pipes, cbx_pipe_name((cbx_pipe)i));
-        good = take_rate(pair, "f32", &p.pipe_ops_per_s[i][0]) && take_rate(pair, "f64", &p.pipe_ops_per_s[i][1]);
-    }
-    for (int i = 0; good && i < CBX_NARROW_COUNT; i++) good = take_narrow(cbx_json_get(v, "narrow"), i, &p.narrow[i]);
-    p.nlevels = good ? (int)cbx_json_length(levels) : 0;
-    for (int i = 0; good && i < p.nlevels; i++) {
-        const cbx_json *level = cbx_json_at(levels, (size_t)i);
-        cbx_level_rate *l = &p.level[i];
-        int64_t bytes = cbx_json_get_int(level, "bytes", -1);
-        good = bytes >= 0 && take_word(level, "name", l->name, sizeof(l->name));
-        l->bytes = good ? (size_t)bytes : 0;
-        for (size_t k = 0; good && k < CBX_LEN(level_rates); k++)
-            good = take_rate(level, level_rates[k].key, rate_at(l, k));
-    }
-    good = good && p.nlevels > 0 && p.level[p.nlevels - 1].bytes == 0; /* memory, last */
-    if (good) *out = p;
-    return good;
-}
 
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
@@ -112,6 +54,53 @@ cbx_json *cbx__probe_to_json(const cbx_probe *p)
             cbx_json_set_double(one, level_rates[k].key, *rate_at(&p->level[i], k));
     }
     return cbx_json_finish(v);
+}
+
+static void read_word(const cbx_json *v, const char *key, char *out, size_t size)
+{
+    snprintf(out, size, "%s", cbx_json_get_string(v, key, ""));
+}
+
+static bool read_rate(const cbx_json *v, const char *key, double *out)
+{
+    *out = cbx_json_get_double(v, key, 0);
+    return isfinite(*out) && *out > 0;
+}
+
+/* What is missing, too long, of another type or of another build does not read back as it was. */
+bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
+{
+    const cbx_json *levels = cbx_json_get(v, "levels"), *narrow = cbx_json_get(v, "narrow");
+    cbx_probe p = { .measured_us = cbx_json_get_int(v, "measured_us", 0) };
+    bool good = p.measured_us > 0;
+
+    read_word(v, "instruction_set", p.instruction_set, sizeof p.instruction_set);
+    for (int i = 0; i < CBX_PIPE_COUNT; i++) {
+        const cbx_json *pair = cbx_json_get(cbx_json_get(v, "pipe_ops_per_s"), cbx_pipe_name((cbx_pipe)i));
+        good &= read_rate(pair, "f32", &p.pipe_ops_per_s[i][0]);
+        good &= read_rate(pair, "f64", &p.pipe_ops_per_s[i][1]);
+    }
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) { /* a rate and its instruction, or why it is missing */
+        const cbx_json *one = cbx_json_at(narrow, (size_t)i);
+        cbx_narrow_rate *r = &p.narrow[i];
+        read_word(one, "by", r->by, sizeof r->by);
+        read_word(one, "why", r->why, sizeof r->why);
+        good &= *r->by ? read_rate(one, "ops_per_s", &r->ops_per_s) && !*r->why : *r->why != 0;
+    }
+    for (; p.nlevels < CBX_PROBE_MAX_LEVELS && (size_t)p.nlevels < cbx_json_length(levels); p.nlevels++) {
+        const cbx_json *one = cbx_json_at(levels, (size_t)p.nlevels);
+        cbx_level_rate *l = &p.level[p.nlevels];
+        int64_t bytes = cbx_json_get_int(one, "bytes", -1);
+        good &= bytes >= 0;
+        l->bytes = (size_t)bytes;
+        read_word(one, "name", l->name, sizeof l->name);
+        for (size_t k = 0; k < CBX_LEN(level_rates); k++) good &= read_rate(one, level_rates[k].key, rate_at(l, k));
+    }
+    good = good && p.nlevels > 0 && p.level[p.nlevels - 1].bytes == 0; /* memory, last */
+    CBX_OWNED(cbx_json) *again = good ? cbx__probe_to_json(&p) : NULL;
+    good = again && cbx_json_equal(v, again);
+    if (good) *out = p;
+    return good;
 }
 
 cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err)
