@@ -28,7 +28,7 @@
 cbx_row_interval cbx__row_interval(const cbx_interval *iv, const char **reason);
 /**
  * Fills `paired`, `verdict`, `pairs` and `paired_p` of a row from launch medians of the same
- * rounds; see significance.h for the p-value.
+ * rounds; see statistics/multiplicity.h for the p-value.
  * @param mine, theirs  [s] n medians, all > 0, n >= 1
  */
 cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
