@@ -102,19 +102,13 @@ static cbx_status refresh_runs(void *user, cbx__index *ix, cbx_err *err)
     return !s->late || cbx_path_exists(s->runs) ? cbx__index_refresh(ix, s->runs, err) : CBX_OK;
 }
 
-cbx_status cbx__store_index(cbx_store *s, cbx__index **out, cbx_err *err)
+cbx_status cbx__store_index(cbx_store *s, cbx_err *err)
 {
     bool made = !s->late || cbx_path_exists(s->runs);
     bool in_file = made && !s->no_index_file && access(s->root, W_OK) == 0;
-    cbx_status st;
 
-    if (s->held && s->index) {
-        *out = s->index;
-        return CBX_OK;
-    }
-    st = cbx__index_use(s->ctx, in_file ? s->index_path : NULL, &s->index, refresh_runs, s, err);
-    if (!st) *out = s->index;
-    return st;
+    if (s->held && s->index) return CBX_OK;
+    return cbx__index_use(s->ctx, in_file ? s->index_path : NULL, &s->index, refresh_runs, s, err);
 }
 
 void cbx_store_hold(cbx_store *s, bool held) { s->held = held; }
@@ -201,39 +195,34 @@ static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cb
     return cbx__select_end(&q, st, err);
 }
 
-static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, cbx_arena *arena, cbx_err *err)
+static cbx_status no_such_run(cbx_store *s, const char *which, cbx_arena *arena, cbx_err *err)
 {
     const char **ids = cbx_arena_calloc(arena, NEAREST_MAX, sizeof *ids);
     const char *near = NULL;
     size_t n = 0;
 
-    if (ids && !ids_like(ix, "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC", NULL, arena, ids,
+    if (ids && !ids_like(s->index, "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC", NULL, arena, ids,
                          NEAREST_MAX, &n, NULL))
         near = cbx_nearest_word(which, ids, n);
     return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'%s%s%s", which, s->root,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-cbx_status cbx__store_last_look(cbx_store *s, cbx__index **out, cbx_err *err)
-{
-    *out = s->index;
-    return *out ? CBX_OK : cbx__store_index(s, out, err);
-}
+cbx_status cbx__store_last_look(cbx_store *s, cbx_err *err) { return s->index ? CBX_OK : cbx__store_index(s, err); }
 
 cbx_status cbx__store_resolve(cbx_store *s, const char *which, cbx_arena *arena, const char **id, cbx_err *err)
 {
     static const char begins[] = "SELECT id FROM run WHERE id IS NOT NULL AND substr(id, 1, length(?1)) = ?1 LIMIT 2";
     static const char newest[] = "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC, id DESC LIMIT 1";
     bool latest = strcmp(which, "latest") == 0;
-    cbx__index *ix = NULL;
     const char *ids[2];
     size_t n = 0;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
-    if (!st) st = ids_like(ix, latest ? newest : begins, latest ? NULL : which, arena, ids, 2, &n, err);
+    if (!st) st = ids_like(s->index, latest ? newest : begins, latest ? NULL : which, arena, ids, 2, &n, err);
     if (st) return st;
     if (n == 0 && latest) return cbx_fail(err, CBX_ENOENT, "there is no run in the store '%s' yet", s->root);
-    if (n == 0 || !*which) return no_such_run(s, ix, which, arena, err);
+    if (n == 0 || !*which) return no_such_run(s, which, arena, err);
     if (n == 2)
         return cbx_fail(err, CBX_EINVAL, "several runs of the store '%s' begin with '%s': '%s', '%s'", s->root, which,
                         ids[0], ids[1]);

@@ -36,13 +36,12 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 {
     static const char torn[] = "SELECT 'runs/' || name, problem FROM run WHERE problem IS NOT NULL ORDER BY name";
     cbx__store_findings f = { .out = out };
-    cbx__index *ix = NULL;
     cbx_status st;
 
     report_init(s, out);
-    st = cbx__store_last_look(s, &ix, err);
+    st = cbx__store_last_look(s, err);
     if (st) return st;
-    cbx__select q = cbx__select_of(ix, torn);
+    cbx__select q = cbx__select_of(s->index, torn);
     while (!st && cbx__select_next(&q))
         st = cbx__store_found(&f, cbx__select_text(&q, 0), cbx__select_text(&q, 1), err);
     return cbx__select_end(&q, st, err);
@@ -55,7 +54,6 @@ const char cbx__store_leftover[] = "a temporary file of a process that was kille
 typedef struct verifier {
     cbx__store_findings f;
     cbx_store *store;
-    cbx__index *ix;
 } verifier;
 
 static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *err)
@@ -65,7 +63,7 @@ static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *e
     cbx_status st;
 
     if (!file->whole) return CBX_OK;
-    st = cbx__index_text(v->ix, "SELECT hash FROM run WHERE name = ?", file->name, hash, err);
+    st = cbx__index_text(v->store->index, "SELECT hash FROM run WHERE name = ?", file->name, hash, err);
     v->f.out->files++;
     snprintf(name, sizeof name, "runs/%s", file->name);
     if (!st && file->problem) return cbx__store_found(&v->f, name, file->problem, err);
@@ -156,7 +154,7 @@ cbx_status cbx_store_verify(cbx_store *s, cbx_store_report *out, cbx_err *err)
     cbx_status st;
 
     report_init(s, out);
-    st = cbx__store_index(s, &v.ix, err);
+    st = cbx__store_index(s, err);
     if (!st) st = verify_runs(&v, err);
     if (!st) st = verify_baselines(&v, err);
     if (!st) st = verify_config(&v, err);
@@ -223,7 +221,6 @@ cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store
     static const cbx_store_keep all = { 0 };
     const cbx_store_keep *k = keep ? keep : &all;
     cbx_lock *lock = NULL;
-    cbx__index *ix = NULL;
     cbx_status st;
 
     report_init(s, out);
@@ -233,7 +230,7 @@ cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store
     if (!st) st = each_leftover(s, s->baselines, NULL, k->dry, out, err);
     cbx_lock_release(lock);
     if (!st) st = cbx__store_compact_rows(s, k, out, err);
-    if (!st && !k->dry) st = cbx__store_index(s, &ix, err);
-    if (!st && !k->dry) st = cbx__index_vacuum(ix, err);
+    if (!st && !k->dry) st = cbx__store_index(s, err);
+    if (!st && !k->dry) st = cbx__index_vacuum(s->index, err);
     return st;
 }

@@ -145,7 +145,7 @@ int64_t cbx__index_last_row(const cbx__index *ix);
  *   run     rid, name (file), size, ino, mtime, ctime, hash (of the bytes), problem (text; null: it
  *           is a run), id, time (us), commit_, branch, machine, npoints
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
- *   chunk   key, data: values of a series, see store_values.h
+ *   chunk   key, data: values of a series, see below
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
  *   seen    state: hash of names and stamps of the folder of runs
  * and those of the rows of nperf, see row_index.c.  A rid is never used twice.
@@ -338,11 +338,11 @@ struct cbx_store {
     cbx__index *index; /* NULL until something is asked */
 };
 
-/** The index, up to date with the folder. */
-cbx_status cbx__store_index(cbx_store *store, cbx__index **out, cbx_err *err);
-/** As the last query left it, without a look at the folder; brought up to date only if nothing was
- * asked before. */
-cbx_status cbx__store_last_look(cbx_store *store, cbx__index **out, cbx_err *err);
+/** store->index, up to date with the folder. */
+cbx_status cbx__store_index(cbx_store *store, cbx_err *err);
+/** The same as the last query left it, without a look at the folder; brought up to date only if
+ * nothing was asked before. */
+cbx_status cbx__store_last_look(cbx_store *store, cbx_err *err);
 /** Of a run by its id, of a baseline by its name, in the arena; NULL: out of memory. */
 const char *cbx__store_run_path(const cbx_store *store, cbx_arena *arena, const char *id);
 const char *cbx__store_baseline_path(const cbx_store *store, cbx_arena *arena, const char *name);

@@ -159,18 +159,17 @@ static cbx_status keep_marked(cbx__index *ix, const cbx_store_query *w, cbx_aren
 cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_store_list *out, cbx_err *err)
 {
     const cbx_store_query *w = query ? query : &cbx__any_run;
-    cbx__index *ix = NULL;
     cbx__runs all = { 0 };
     char order[64];
     cbx_status st;
 
     *out = (cbx_store_list){ 0 };
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
-    st = cbx__store_index(s, &ix, err);
+    st = cbx__store_index(s, err);
     snprintf(order, sizeof order, " ORDER BY time DESC, id DESC LIMIT %lld",
              w->limit && !cbx__sql_asks_series(w) ? (long long)w->limit : -1LL);
-    if (!st) st = cbx__runs_read(ix, w, order, &out->arena, &all, err);
-    if (!st && cbx__sql_asks_series(w)) st = keep_marked(ix, w, &out->arena, &all, err);
+    if (!st) st = cbx__runs_read(s->index, w, order, &out->arena, &all, err);
+    if (!st && cbx__sql_asks_series(w)) st = keep_marked(s->index, w, &out->arena, &all, err);
     if (st) return st;
     out->entries = all.list.items;
     out->count = all.list.n;
@@ -179,27 +178,25 @@ cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_
 
 cbx_status cbx_store_has_run(cbx_store *s, const char *id, bool *out, cbx_err *err)
 {
-    cbx__index *ix = NULL;
     int64_t found = 0;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
-    if (!st) st = cbx__index_number(ix, "SELECT 1 FROM run WHERE id = ?", id, &found, err);
+    if (!st) st = cbx__index_number(s->index, "SELECT 1 FROM run WHERE id = ?", id, &found, err);
     if (!st) *out = found;
     return st;
 }
 
 cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, size_t *out, cbx_err *err)
 {
-    cbx__index *ix = NULL;
     cbx__select select = { 0 };
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
     cbx__sql q;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
     if (st) return st;
     cbx__sql_init(&q, &arena, "SELECT COUNT(*) FROM series s WHERE 1");
     cbx__sql_where_series(&q, query ? query : &cbx__any_run);
-    st = cbx__sql_open(&q, ix, &select, err);
+    st = cbx__sql_open(&q, s->index, &select, err);
     if (!st && cbx__select_next(&select)) *out = (size_t)cbx__select_int(&select, 0);
     return cbx__select_end(&select, st, err);
 }
@@ -208,11 +205,10 @@ static cbx_status read_names(cbx_store *s, const char *sql, size_t limit, cbx_ar
                              size_t *count, cbx_err *err)
 {
     CBX_LIST(const char *) all = { 0 };
-    cbx__index *ix = NULL;
-    cbx_status st = cbx__store_last_look(s, &ix, err);
+    cbx_status st = cbx__store_last_look(s, err);
 
     if (st) return st;
-    cbx__select select = cbx__select_of(ix, sql);
+    cbx__select select = cbx__select_of(s->index, sql);
     cbx__bind_ints(&select, (int64_t)limit);
     while (!st && cbx__select_next(&select)) {
         const char *name = cbx_arena_strdup(arena, cbx__select_text(&select, 0));
@@ -264,11 +260,10 @@ static bool keep_def(cbx_arena *arena, const cbx_metric_def *def, cbx_metric_def
 cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mixed, cbx_err *err)
 {
     static const char kinds[] = "SELECT COUNT(*) FROM (SELECT DISTINCT unit, direction FROM def WHERE metric = ?)";
-    cbx__index *ix = NULL;
     int64_t n = 0;
-    cbx_status st = cbx__store_last_look(s, &ix, err);
+    cbx_status st = cbx__store_last_look(s, err);
 
-    if (!st) st = cbx__index_number(ix, kinds, metric, &n, err);
+    if (!st) st = cbx__index_number(s->index, kinds, metric, &n, err);
     if (!st) *mixed = n > 1;
     return st;
 }
@@ -281,12 +276,11 @@ cbx_status cbx_store_metric_def(cbx_store *s, const char *metric, cbx_arena *are
                                  " JOIN run_def USING(did) JOIN run r USING(rid) WHERE d.metric = ?"
                                  " ORDER BY r.time DESC, r.id DESC LIMIT 1";
     CBX_OWNED(cbx_run) *config = NULL;
-    cbx__index *ix = NULL;
     bool found, kept = true;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
     if (st) return st;
-    cbx__select q = cbx__select_of(ix, newest);
+    cbx__select q = cbx__select_of(s->index, newest);
     cbx__bind_texts(&q, metric);
     found = cbx__select_next(&q);
     if (found) {

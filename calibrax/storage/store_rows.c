@@ -66,13 +66,12 @@ cbx_status cbx_store_state(cbx_store *s, char out[CBX_HASH_SIZE], cbx_err *err)
     const char *const *names = NULL;
     cbx__store_case *cases = NULL;
     size_t n = 0;
-    cbx__index *ix = NULL;
     cbx_hasher *h = NULL;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
     *out = '\0';
-    if (!st) st = cbx__index_state(ix, runs, err);
+    if (!st) st = cbx__index_state(s->index, runs, err);
     if (st || !*runs) return st;
     if (cbx_path_exists(s->baselines)) st = cbx_dir_list(s->ctx, s->baselines, ".json", &arena, &names, &n, err);
     if (!st) h = cbx_hasher_create();

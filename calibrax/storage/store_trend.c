@@ -146,17 +146,16 @@ static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector 
                           cbx_err *err)
 {
     const cbx_store_query *w = query ? query : &cbx__any_run;
-    cbx__index *ix = NULL;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, err);
 
     c->limit = w->limit;
-    if (!st) st = read_runs(c, ix, w, err);
-    if (!st && c->runs.list.n && (c->take = check)) st = read_series(c, ix, w, err);
+    if (!st) st = read_runs(c, s->index, w, err);
+    if (!st && c->runs.list.n && (c->take = check)) st = read_series(c, s->index, w, err);
     c->take = fn;
     if (!st && c->ntaken == 1)
         st = fn(c->user, &c->last, err);
     else if (!st && c->runs.list.n)
-        st = read_series(c, ix, w, err);
+        st = read_series(c, s->index, w, err);
     cbx_list_clear(c->al, &c->values);
     return st;
 }
