@@ -32,11 +32,11 @@ typedef struct curl_calls {
 } curl_calls;
 
 struct cbx__http {
-    cbx_allocator al;
+    cbx_arena arena;
     cbx_library *lib;
     curl_calls curl;
     CURL *handle;
-    char *what, *shown;
+    const char *what, *shown;
     double timeout_s;
     cbx__http_answer *answer; /* of the request that is on its way */
     bool too_long;
@@ -46,19 +46,17 @@ cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, d
                             cbx_err *err)
 {
     static const char *const names[] = { CURL_CALLS(CBX_CALL_NAME) };
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_status st;
     cbx__http *h;
 
     if (strncmp(shown, "http://", 7) && strncmp(shown, "https://", 8))
         return cbx_fail(err, CBX_EINVAL, "'%s' is not the address of %s: it must begin with http:// or https://", shown,
                         what);
-    h = cbx_mem_zalloc(al, sizeof *h);
+    h = CBX_ARENA_OBJECT(cbx__http, cbx_ctx_allocator(ctx));
     if (!h) return cbx_fail_nomem(err, what);
-    h->al = *al;
     h->timeout_s = timeout_s;
-    h->what = cbx_mem_strdup(al, what);
-    h->shown = cbx_mem_strdup(al, shown);
+    h->what = cbx_arena_strdup(&h->arena, what);
+    h->shown = cbx_arena_strdup(&h->arena, shown);
     st = h->what && h->shown ? CBX_OK : cbx_fail_nomem(err, what);
     if (!st) st = cbx_library_open_calls(ctx, CBX_LIBRARY_CURL, NULL, names, CBX_LEN(names), &h->curl, &h->lib, err);
     if (!st && !(h->handle = h->curl.easy_init()))
@@ -71,9 +69,7 @@ void cbx__http_free(cbx__http *h)
     if (!h) return;
     if (h->handle) h->curl.easy_cleanup(h->handle);
     cbx_library_close(h->lib);
-    cbx_mem_strfree(&h->al, h->what);
-    cbx_mem_strfree(&h->al, h->shown);
-    cbx_mem_free(&h->al, h, sizeof *h);
+    cbx_arena_end(&h->arena);
 }
 
 /* --- a request --- */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/utf8.h"
+#include "calibrax/base/text.h"
 
 static const struct {
     cbx_status status;
@@ -75,7 +75,7 @@ static size_t message_append(cbx_err *err, size_t used, const char *fmt, va_list
     size_t len = n < 0 ? used : used + (size_t)n;
     if (len >= sizeof err->message) len = utf8_floor(err->message, sizeof err->message - 1);
     err->message[len] = 0;
-    cbx__utf8_blank(err->message + used);
+    cbx_text_blank(err->message + used);
     return len;
 }
 

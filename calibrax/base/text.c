@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "calibrax/base/internal.h"
-#include "calibrax/base/utf8.h"
 
 void cbx_text_init(cbx_text *t, const cbx_allocator *al) { *t = (cbx_text){ .al = *al, .status = CBX_OK }; }
 
@@ -157,8 +156,6 @@ void cbx_text_put_csv(cbx_text *t, const char *s)
     cbx_text_putc(t, '"');
 }
 
-size_t cbx_text_char(const char *s, bool *control) { return cbx__utf8_char(s, control); }
-
 void cbx_text_put_plain(cbx_text *t, const char *s)
 {
     bool control;
@@ -168,8 +165,6 @@ void cbx_text_put_plain(cbx_text *t, const char *s)
         for (size_t i = 0; control && i < n; i++) cbx_text_printf(t, "\\x%02x", (unsigned)(unsigned char)s[i]);
     }
 }
-
-void cbx_text_blank(char *s) { cbx__utf8_blank(s); }
 
 const char *cbx_text_str(const cbx_text *t) { return t->len ? t->data : ""; }
 

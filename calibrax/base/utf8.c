@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/text.h"
+
 uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 {
     static const uint32_t min[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -21,7 +23,7 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
     return code;
 }
 
-size_t cbx__utf8_char(const char *s, bool *control)
+size_t cbx_text_char(const char *s, bool *control)
 {
     size_t used = 1;
     uint32_t code = (unsigned char)*s;
@@ -33,10 +35,10 @@ size_t cbx__utf8_char(const char *s, bool *control)
     return used;
 }
 
-void cbx__utf8_blank(char *s)
+void cbx_text_blank(char *s)
 {
     bool control;
 
-    for (size_t n; (n = cbx__utf8_char(s, &control)) != 0; s += n)
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n)
         if (control) memset(s, ' ', n);
 }

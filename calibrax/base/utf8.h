@@ -2,7 +2,6 @@
 #ifndef CALIBRAX_BASE_UTF8_H
 #define CALIBRAX_BASE_UTF8_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +12,5 @@
  * with *used 1 where none begins: stray, missing or overlong bytes, surrogates, beyond U+10FFFF.
  */
 uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
-/** As cbx_text_char and cbx_text_blank (calibrax/base/text.h). */
-size_t cbx__utf8_char(const char *s, bool *control);
-void cbx__utf8_blank(char *s);
 
 #endif
