@@ -42,10 +42,9 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
     if (!(o.png_scale > 0 && o.png_scale <= 8))
         return cbx_fail(err, CBX_EINVAL, "%g pixels a px: more than 0 and at most 8", o.png_scale);
     if (o.y == CBX_PLOT_DATES) return cbx_fail(err, CBX_EINVAL, "dates are shown along x only");
-    p = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *p);
+    p = CBX_ARENA_OBJECT(cbx_plot, cbx_ctx_allocator(ctx));
     if (!p) return cbx_fail_nomem(err, "a plot");
     p->ctx = ctx;
-    cbx_arena_init(&p->arena, cbx_ctx_allocator(ctx));
     p->last = &p->first;
     p->opts = o;
     p->opts.title = words(p, o.title, TITLE_LONGEST);
@@ -61,10 +60,7 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
 
 void cbx_plot_free(cbx_plot *p)
 {
-    if (!p) return;
-    cbx_allocator al = p->arena.al;
-    cbx_arena_clear(&p->arena);
-    cbx_mem_free(&al, p, sizeof *p);
+    if (p) cbx_arena_end(&p->arena);
 }
 
 static const char *const *copy_names(cbx_plot *p, const char *const *names, size_t n)

@@ -23,13 +23,12 @@ static const struct {
 cbx_status cbx_site_open(cbx_ctx *ctx, cbx_store *store, const char *title, cbx_site **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_site *s = cbx_mem_zalloc(al, sizeof *s);
+    cbx_site *s = CBX_ARENA_OBJECT(cbx_site, al);
     const char *base = cbx_path_base(cbx_store_root(store));
 
     if (!s) return cbx_fail_nomem(err, "the pages of a store");
     s->ctx = ctx;
     s->store = store;
-    cbx_arena_init(&s->arena, al);
     cbx_arena_init(&s->passing, al);
     if (!title) title = *base && strcmp(base, ".") != 0 ? base : "calibrax";
     s->title = cbx_arena_strdup(&s->arena, title);
@@ -40,9 +39,8 @@ cbx_status cbx_site_open(cbx_ctx *ctx, cbx_store *store, const char *title, cbx_
 void cbx_site_close(cbx_site *s)
 {
     if (!s) return;
-    cbx_arena_clear(&s->arena);
     cbx_arena_clear(&s->passing);
-    cbx_mem_free(cbx_ctx_allocator(s->ctx), s, sizeof *s);
+    cbx_arena_end(&s->arena);
 }
 
 void cbx_site_reply_init(cbx_site_reply *r, const cbx_allocator *al)

@@ -93,7 +93,6 @@ static cbx_status see_devices(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devic
 cbx_status cbx_devices_probe(cbx_ctx *ctx, const cbx_devices_opts *opts, cbx_devices **out, cbx_err *err)
 {
     const cbx_devices_opts defaults = CBX_DEVICES_OPTS_INIT, *o = opts ? opts : &defaults;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_machine m;
     cbx_devices *d;
     cbx_status st;
@@ -102,11 +101,9 @@ cbx_status cbx_devices_probe(cbx_ctx *ctx, const cbx_devices_opts *opts, cbx_dev
         return cbx_fail(err, CBX_EINVAL,
                         "'struct_size' of the device options is %u, this library has %zu: rebuild against its headers",
                         o->struct_size, sizeof *o);
-    d = cbx_mem_zalloc(al, sizeof *d);
+    d = CBX_ARENA_OBJECT(cbx_devices, cbx_ctx_allocator(ctx));
     if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory to list devices");
     atomic_init(&d->refs, 1);
-    d->al = *al;
-    cbx_arena_init(&d->arena, al);
     d->root = o->root ? cbx_arena_strdup(&d->arena, o->root) : NULL;
     st = o->root && !d->root ? cbx_fail(err, CBX_ENOMEM, "no memory to list devices")
                              : cbx_machine_read(ctx, o->root, &m, err);
@@ -127,10 +124,8 @@ cbx_devices *cbx_devices_ref(const cbx_devices *d)
 void cbx_devices_free(cbx_devices *d)
 {
     if (!d || atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1) return;
-    cbx_allocator al = d->al;
     cbx_library_close(d->cuda.library);
-    cbx_arena_clear(&d->arena);
-    cbx_mem_free(&al, d, sizeof *d);
+    cbx_arena_end(&d->arena);
 }
 
 size_t cbx_devices_count(const cbx_devices *d) { return d->count; }

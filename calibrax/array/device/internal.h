@@ -69,7 +69,6 @@ void cbx__gpu_usage_add(cbx__gpu_usage *u, size_t bytes);
 
 struct cbx_devices {
     atomic_size_t refs;
-    cbx_allocator al;
     cbx_arena arena;
     const char *root; /* NULL: this machine */
     cbx__cuda cuda;

@@ -190,11 +190,10 @@ static cbx_status create(cbx_ctx *ctx, const char *path, const void *data, size_
 
     if (st) return st;
     if (data && !len) return cbx_fail(err, CBX_EFORMAT, "cannot read '%s': it is empty", path);
-    cbx_npz *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
+    cbx_npz *z = CBX_ARENA_OBJECT(cbx_npz, cbx_ctx_allocator(ctx));
     if (!z) return cbx_fail_nomem(err, "an archive");
     z->ctx = ctx;
     z->max_bytes = o.max_array_bytes ? o.max_array_bytes : MAX_BYTES_DEFAULT;
-    cbx_arena_init(&z->arena, cbx_ctx_allocator(ctx));
     z->path = cbx_arena_strdup(&z->arena, path);
     st = z->path ? open_libzip(ctx, &z->calls, &z->lib, err) : cbx_fail_nomem(err, "an archive");
     if (!st) st = open_archive(z, data, len, err);
@@ -216,11 +215,9 @@ cbx_status cbx_npz_open_memory(cbx_ctx *ctx, const void *data, size_t len, const
 void cbx_npz_close(cbx_npz *z)
 {
     if (!z) return;
-    cbx_allocator al = z->arena.al;
     if (z->archive) z->calls.discard(z->archive);
     cbx_library_close(z->lib);
-    cbx_arena_clear(&z->arena);
-    cbx_mem_free(&al, z, sizeof(*z));
+    cbx_arena_end(&z->arena);
 }
 
 size_t cbx_npz_count(const cbx_npz *z) { return z->count; }

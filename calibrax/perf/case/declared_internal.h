@@ -91,7 +91,6 @@ typedef struct cbx__declared_entry {
 } cbx__declared_entry;
 
 struct cbx_declared {
-    cbx_allocator al;
     cbx_arena arena;
     cbx_declared_kind kind;
     cbx_case_ops ops;

@@ -469,13 +469,11 @@ static void read_case(case_reader *c, const cbx_json *root)
 static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *folder,
                         const cbx_allocator *al, cbx_declared **out, cbx_err *err)
 {
-    cbx_declared *d = cbx_mem_zalloc(al, sizeof *d);
+    cbx_declared *d = CBX_ARENA_OBJECT(cbx_declared, al);
     case_reader c = { .r = { .ctx = ctx, .what = what, .folder = folder, .err = err }, .d = d };
     CBX_OWNED(cbx_json) *root = NULL;
 
     if (!cbx__read_made(&c.r, d)) return c.r.st;
-    d->al = *al;
-    cbx_arena_init(&d->arena, al);
     c.r.arena = &d->arena;
     d->what = cbx__read_made(&c.r, cbx_arena_strdup(&d->arena, what));
     d->folder = cbx__read_made(&c.r, cbx_arena_strdup(&d->arena, folder));
@@ -531,10 +529,7 @@ cbx_status cbx__declared_read(cbx_ctx *ctx, const char *path, const cbx_allocato
 
 void cbx_declared_free(cbx_declared *d)
 {
-    if (!d) return;
-    const cbx_allocator al = d->al;
-    cbx_arena_clear(&d->arena);
-    cbx_mem_free(&al, d, sizeof *d);
+    if (d) cbx_arena_end(&d->arena);
 }
 
 cbx_declared_kind cbx_declared_get_kind(const cbx_declared *d) { return d->kind; }

@@ -430,12 +430,10 @@ cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err 
 void cbx_benchmark_report_free(cbx_benchmark_report *r)
 {
     if (!r) return;
-    const cbx_allocator al = r->arena.al;
     for (size_t i = 0; i < r->ngathered; i++)
         for (size_t l = 0; l < r->gathered[i].count; l++) cbx__launch_clear(&r->gathered[i].launches[l]);
     cbx_run_free(r->run);
-    cbx_arena_clear(&r->arena);
-    cbx_mem_free(&al, r, sizeof *r);
+    cbx_arena_end(&r->arena);
 }
 
 cbx_run *cbx_benchmark_report_run(const cbx_benchmark_report *r) { return r->run; }

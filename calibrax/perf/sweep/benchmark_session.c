@@ -233,9 +233,8 @@ cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, c
     cbx_status st = check(source, o, err);
 
     if (st) return st;
-    cbx_benchmark_report *r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
+    cbx_benchmark_report *r = CBX_ARENA_OBJECT(cbx_benchmark_report, cbx_ctx_allocator(ctx));
     if (!r) return cbx_fail_nomem(err, "a report");
-    cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
     cbx__session s = { .ctx = ctx, .arena = &r->arena, .source = source, .o = o, .planned = o->launches };
     st = choose(r, &s, err);
     for (size_t first = 0; !st && first < s.planned;) {
