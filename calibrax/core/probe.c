@@ -24,8 +24,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/pool.h"
 #include "calibrax/core/machine.h"
-#include "calibrax/core/probe_loops.h"
-#include "calibrax/core/probe_narrow.h"
+#include "calibrax/core/probe_internal.h"
 
 #define SLICE_NS       150000u    /* of a pipe or a level */
 #define BUDGET_NS      160000000u /* no new turn after that ... */

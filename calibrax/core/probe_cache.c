@@ -11,8 +11,7 @@
 #include "calibrax/base/json_put.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/owned.h"
-#include "calibrax/core/probe.h"
-#include "calibrax/core/probe_cache.h"
+#include "calibrax/core/probe_internal.h"
 
 #define SCHEMA  "calibrax.probe"
 #define VERSION 2 /* 2: narrow */

@@ -8,7 +8,7 @@
  * operation, so that sums of constants are really made each time.
  * A bandwidth loop moves four vectors a turn, no arithmetic but the triad's.
  */
-#include "calibrax/core/probe_loops.h"
+#include "calibrax/core/probe_internal.h"
 
 #include "calibrax/core/probe_vec.h"
 

@@ -8,7 +8,7 @@
  * are zeroes, on which no instruction here is faster.  Sources: Intel SDM vol. 2 and vol. 1 ch. 18
  * (AMX), Linux Documentation/arch/x86/xstate.rst; Arm ARM DDI 0487, C7.2.
  */
-#include "calibrax/core/probe_narrow.h"
+#include "calibrax/core/probe_internal.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -12,9 +12,7 @@
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/core/probe.h"
-#include "calibrax/core/probe_cache.h"
-#include "calibrax/core/probe_loops.h"
-#include "calibrax/core/probe_narrow.h"
+#include "calibrax/core/probe_internal.h"
 #include "calibrax/core/probe_vec.h"
 #include "fail_alloc.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/change_state.h"
-#include "calibrax/core/probe_cache.h"
+#include "calibrax/core/probe_internal.h"
 #include "calibrax/core/result.h"
 #include "fuzz.h"
 
