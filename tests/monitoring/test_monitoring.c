@@ -744,6 +744,6 @@ static cbx_status find_patterns(cbx_ctx *ctx, void *user)
     return st;
 }
 
-TEST(patterns_without_memory) { CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations"); }
+TEST(patterns_without_memory) { CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 7, "allocations"); }
 
 TESTS()
