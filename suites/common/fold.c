@@ -1,5 +1,5 @@
-/* One element of an algebra in long double; see fold.h. */
-#include "suites/common/fold.h"
+/* One element of an algebra in long double; see oracle.h. */
+#include "suites/common/oracle.h"
 
 #include <math.h>
 

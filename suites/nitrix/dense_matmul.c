@@ -2,7 +2,7 @@
  * and checks what it should: `jnp-bf16` and `torch-bf16` compute in bfloat16 and must come out
  * fidelity_failed, with their times kept.
  *
- * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A
+ * Inputs are standard normal, A then B.  The oracle sums in long double (common/oracle.h).  Rows of A
  * and columns of B change places in a rotation, and those of C with them. */
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * Rows end where their degree says, so that no algebra needs a value that masks: euclidean has
  * none.  An empty row gives the algebra's empty value.  The oracle gathers each element's terms and
- * folds them in long double (common/fold.h). */
+ * folds them in long double (common/oracle.h). */
 #include <math.h>
 
 #include "calibrax/array/kernels/ell.h"

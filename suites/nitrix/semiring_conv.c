@@ -15,14 +15,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/array/semiring.h"
 #include "suites/common/arrays.h"
+#include "suites/common/engine.h"
 #include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
 #include "suites/common/rows.h"
 #include "suites/common/work.h"
-#include "suites/nitrix/semiring_conv/conv.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT  4096
@@ -145,7 +146,7 @@ static const char *const series[] = { BATCH(1), BATCH(2), BATCH(4), BATCH(8), BA
 
 /* Every term counts, those of the padding too, as in a product with patches; the roof is that of
  * the inner terms alone. */
-void cbx__conv_work(const cbx_params *given, cbx_work *out)
+static void work(const cbx_params *given, cbx_work *out)
 {
     const point p = read_point(given);
     const cbx_algebra g = p.semiring->id;
@@ -279,6 +280,45 @@ static void run(void *plan)
     }
 }
 
+/* --- the toolkit's own convolution (calibrax/array/semiring.h), called as user code calls it, on all threads that the
+ * worker is given --- */
+
+typedef struct engine {
+    cbx__suite_engine call; /* first */
+    const cbx_semiring *semiring;
+    cbx_conv_options options;
+} engine;
+
+static cbx_status prepare_engine(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const cbx_status st = cbx__suite_engine_create(ctx, NULL, 2, sizeof(engine), plan, err);
+
+    if (st) return st;
+    engine *e = *plan;
+    e->semiring = cbx__suite_algebra(given);
+    const char *padding = cbx_params_word(given, "padding");
+    cbx_conv_options o = CBX_CONV_INIT;
+
+    o.padding = !strcmp(padding, "same")    ? CBX_CONV_SAME
+                : !strcmp(padding, "valid") ? CBX_CONV_VALID
+                                            : CBX_CONV_EXPLICIT;
+    for (int i = 0; i < 2; i++) {
+        o.stride[i] = cbx__suite_count(given, "stride");
+        o.dilation[i] = cbx__suite_count(given, "dilation");
+        o.low[i] = o.high[i] = o.padding == CBX_CONV_EXPLICIT ? cbx__suite_count(given, "pad") : 0;
+    }
+    e->options = o;
+    return CBX_OK;
+}
+
+static void run_engine(void *plan)
+{
+    engine *e = plan;
+
+    cbx__suite_engine_begin(&e->call);
+    e->call.result = cbx_semiring_conv(e->call.ctx, e->call.in[0], e->call.in[1], e->semiring, &e->options);
+}
+
 /* --- planted faults --- */
 
 /* The kernel turned by half a turn, as in convolution proper. */
@@ -346,16 +386,18 @@ static bool patches_fit(const cbx_params *given, const char **reason)
 }
 
 #define FOREIGN(name, provider, summary, supports_)                                                                    \
-    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__conv_work, .supports = supports_)
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = work, .supports = supports_)
 #define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_,                    \
-                                       .work = cbx__conv_work)
+    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
     CBX__SUITE_ENTRY CBX__SUITE_NATIVE("direct", "plain loops: a window at a time, a row of output channels", prepare,
-                                       run, .work = cbx__conv_work),
-    &cbx__conv_engine,
+                                       run, .work = work),
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(
+        "calibrax", "native", "the tiled product on x in place; log and boolean on windows of a block of places",
+        .work = work, .prepare = prepare_engine, .bind = cbx__suite_engine_bind, .run = run_engine,
+        .finish = cbx__suite_engine_finish, .collect = cbx__suite_engine_collect),
     FOREIGN("numpy", "numpy", "patches by strides, then a product or a reduction", patches_fit),
     FOREIGN("jax-patches", "jax", "patches by gather, then reduce; compiled", patches_fit),
     FOREIGN("jax-conv", "jax", "lax.conv_general_dilated at the highest precision", is_real),
