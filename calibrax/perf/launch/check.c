@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/perf/launch/wire.h"
 
@@ -207,14 +209,11 @@ static bool read_at(int fd, void *data, size_t len, size_t offset)
 /* Column-major or byte-swapped: rare, so through the general reader. */
 static cbx_status decode_whole(cbx_ctx *ctx, int fd, size_t size, cbx_array **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    void *data = cbx_mem_alloc(al, size);
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    void *data = cbx_arena_calloc(&arena, size, 1);
     if (!data) return cbx_fail(err, CBX_ENOMEM, "no memory for an output of %zu bytes", size);
-    if (!read_at(fd, data, size, 0)) st = cbx_fail(err, CBX_EFORMAT, "the output file is shorter than its size");
-    if (!st) st = cbx_npy_decode(ctx, data, size, out, err);
-    cbx_mem_free(al, data, size);
-    return st;
+    if (!read_at(fd, data, size, 0)) return cbx_fail(err, CBX_EFORMAT, "the output file is shorter than its size");
+    return cbx_npy_decode(ctx, data, size, out, err);
 }
 
 /* @param out  a reference for the caller  @return CBX_EFORMAT, CBX_ESHAPE and the like for a bad

@@ -2,7 +2,7 @@
  * Whether a launch can be believed: its clocks against the parent's, its calls against one on
  * inputs it had never seen, its CPU time against its threads, its outputs against their bounds.  A
  * busy machine is no reason to refuse an honest one: what the kernel counted as waiting for a CPU
- * is taken off the parent's readings (waits.h), as far as it cannot have been inside the worker's.
+ * is taken off the parent's readings (talk.h), as far as it cannot have been inside the worker's.
  */
 #include <math.h>
 #include <string.h>

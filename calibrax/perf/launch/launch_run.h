@@ -37,7 +37,7 @@ typedef struct cbx__run {
     unsigned char sets[CBX_LAUNCH_MAX_EPOCHS];
     bool checked[CBX_LAUNCH_MAX_EPOCHS];
     double raw_ns[CBX_LAUNCH_MAX_EPOCHS];                                    /* whole epoch by the parent's clock */
-    double sure_ns[CBX_LAUNCH_MAX_EPOCHS], unsure_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of it: waits for a CPU, see waits.h */
+    double sure_ns[CBX_LAUNCH_MAX_EPOCHS], unsure_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of it: waits for a CPU, see talk.h */
     double output_bytes;
     bool slow;
     size_t draws;               /* of unseen inputs so far, of those that the workload has */

@@ -1,7 +1,7 @@
 /*
- * See waits.h.
+ * Who waited for a CPU while a message was answered; see talk.h.
  */
-#include "calibrax/perf/launch/waits.h"
+#include "calibrax/perf/launch/talk.h"
 
 #include <math.h>
 #include <string.h>

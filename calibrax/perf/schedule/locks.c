@@ -177,11 +177,8 @@ struct cbx__held_lock {
 
 static pid_t parent_of(pid_t pid)
 {
-    char path[64], text[1024];
     cbx__proc_stat s;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    return cbx__proc_read(path, text, sizeof text) && cbx__proc_stat_parse(text, &s) ? s.parent : 0;
+    return cbx__proc_stat_of("/proc", pid, &s) ? s.parent : 0;
 }
 
 /* The lock goes with the open file, so a descriptor that the lock of another process keeps from

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/verdict.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/multiplicity.h"
 #include "calibrax/statistics/series.h"
@@ -25,13 +26,13 @@ cbx_row_interval cbx__row_interval(const cbx_interval *iv, const char **reason)
 cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
                          cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     size_t below = 0, above = 0;
     cbx_interval iv;
     const cbx_status st = cbx_stat_paired_ratio(ctx, mine, theirs, n, level, &iv, err);
 
     if (st) return st;
-    double *q = cbx_mem_alloc(al, n * sizeof *q);
+    double *q = cbx_arena_calloc(&arena, n, sizeof *q);
     if (!q) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu quotients", n);
     for (size_t i = 0; i < n; i++) {
         q[i] = mine[i] / theirs[i];
@@ -47,7 +48,6 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
     row->verdict = cbx_verdict_name(verdict);
     row->pairs = n;
     row->paired_p = verdict == CBX_VERDICT_EQUIVALENT ? row->p_equivalence : row->p_difference;
-    cbx_mem_free(al, q, n * sizeof *q);
     return CBX_OK;
 }
 
@@ -67,15 +67,10 @@ size_t cbx__pair_rounds(const cbx__attempt *a, const cbx__attempt *rival, double
     size_t n = 0;
 
     while (l && m) {
+        const size_t round = l->round < m->round ? l->round : m->round;
         double x = NAN, y = NAN;
-        if (l->round < m->round)
-            take_round(&l, &x);
-        else if (m->round < l->round)
-            take_round(&m, &y);
-        else {
-            take_round(&l, &x);
-            take_round(&m, &y);
-        }
+        if (l->round == round) take_round(&l, &x);
+        if (m->round == round) take_round(&m, &y);
         if (!(x > 0) || !(y > 0)) continue;
         mine[n] = x;
         theirs[n++] = y;
