@@ -100,27 +100,6 @@ static void NAME(log_finish)(const cbx__grad *q, const T *scaled_a, const T *sca
     }
 }
 
-/* dC = sum over kk of exp(a + b - c) (da + db) */
-static void NAME(log_forward)(const cbx__grad *q)
-{
-    const T *a = q->a, *b = q->b, *ta = q->ta, *tb = q->tb;
-
-    EACH_OF_TEAM(q->threads)
-    for (size_t i = 0; i < q->m; i++) {
-        const T *c = (const T *)q->c + i * q->n;
-        T *tc = (T *)q->tc + i * q->n;
-        for (size_t j = 0; j < q->n; j++) tc[j] = 0;
-        for (size_t kk = 0; kk < q->k; kk++) {
-            const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
-            const T *y = b + kk * q->n, *ty = tb + kk * q->n;
-            for (size_t j = 0; j < q->n; j++) {
-                const T t = x + y[j], w = VEXP(t - c[j]) * (tx + ty[j]);
-                tc[j] += t == -(T)INFINITY ? 0 : w;
-            }
-        }
-    }
-}
-
 /* --- euclidean: by differences, as the distances; nothing at distance 0 --- */
 
 /* 1/c, or 0 where c is 0 or next to it. */
@@ -232,21 +211,35 @@ static void NAME(euclid_vjp)(const cbx__grad *q, T *w, T *transposed, T *columns
     NAME(transpose)(q->n, q->k, q->threads, result, q->db);
 }
 
-static void NAME(euclid_forward)(const cbx__grad *q)
-{
-    const T *a = q->a, *b = q->b, *ta = q->ta, *tb = q->tb;
+/* --- forward --- */
 
+/* dC = sum over kk of exp(a + b - c) (da + db); euclidean: sum over kk of (a - b) (da - db) / c */
+
+INLINE void NAME(forward_row)(const cbx__grad *q, size_t i, bool log)
+{
+    const T *a = (const T *)q->a + i * q->k, *ta = (const T *)q->ta + i * q->k, *c = (const T *)q->c + i * q->n;
+    T *tc = (T *)q->tc + i * q->n;
+
+    for (size_t j = 0; j < q->n; j++) tc[j] = 0;
+    for (size_t kk = 0; kk < q->k; kk++) {
+        const T x = a[kk], tx = ta[kk], *y = (const T *)q->b + kk * q->n, *ty = (const T *)q->tb + kk * q->n;
+        for (size_t j = 0; log && j < q->n; j++) {
+            const T t = x + y[j], w = VEXP(t - c[j]) * (tx + ty[j]);
+            tc[j] += t == -(T)INFINITY ? 0 : w;
+        }
+        for (size_t j = 0; !log && j < q->n; j++) tc[j] += (x - y[j]) * (tx - ty[j]);
+    }
+    for (size_t j = 0; !log && j < q->n; j++) tc[j] *= NAME(over)(c[j]);
+}
+
+static void NAME(forward)(const cbx__grad *q, bool log)
+{
     EACH_OF_TEAM(q->threads)
     for (size_t i = 0; i < q->m; i++) {
-        const T *c = (const T *)q->c + i * q->n;
-        T *tc = (T *)q->tc + i * q->n;
-        for (size_t j = 0; j < q->n; j++) tc[j] = 0;
-        for (size_t kk = 0; kk < q->k; kk++) {
-            const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
-            const T *y = b + kk * q->n, *ty = tb + kk * q->n;
-            for (size_t j = 0; j < q->n; j++) tc[j] += (x - y[j]) * (tx - ty[j]);
-        }
-        for (size_t j = 0; j < q->n; j++) tc[j] *= NAME(over)(c[j]);
+        if (log)
+            NAME(forward_row)(q, i, true);
+        else
+            NAME(forward_row)(q, i, false);
     }
 }
 
@@ -295,13 +288,10 @@ static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
     if (phase == CBX__GRAD_SIZE) return;
     if (way == CBX__BY_OPTIMUM || way == CBX__BY_TERMS) {
         NAME(by_gradients)(q, r.first, phase == CBX__GRAD_FORWARD);
-    } else if (way == CBX__BY_DIFFERENCES) {
-        if (phase == CBX__GRAD_FORWARD)
-            NAME(euclid_forward)(q);
-        else
-            NAME(euclid_vjp)(q, r.w, (T *)(void *)r.first, r.scaled_b, r.transposed);
     } else if (phase == CBX__GRAD_FORWARD) {
-        NAME(log_forward)(q);
+        NAME(forward)(q, way == CBX__BY_SCALED_PRODUCTS);
+    } else if (way == CBX__BY_DIFFERENCES) {
+        NAME(euclid_vjp)(q, r.w, (T *)(void *)r.first, r.scaled_b, r.transposed);
     } else if (phase == CBX__GRAD_BEFORE) {
         NAME(scale_rows)(q->m, q->k, q->threads, q->a, r.scaled_a, r.row, r.odd_row);
         NAME(scale_columns)(q->k, q->n, q->threads, q->b, r.scaled_b, r.column, r.limit, r.odd_column);
