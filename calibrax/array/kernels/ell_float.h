@@ -170,19 +170,15 @@ typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start,
     {                                                                                                                  \
         return NAME(fold)(s, nv, LANES, size, r, j0, start, c);                                                        \
     }
+#define ENTRY(s, nv)  NAME(s##_##nv),
+#define UP_TO_8(X, s) X(s, 1) X(s, 2) X(s, 3) X(s, 4) X(s, 5) X(s, 6) X(s, 7) X(s, 8)
 #define FOLDS(name)                                                                                                    \
     static bool NAME(STEP_##name##_0)(const NAME(row) * r, size_t size, size_t j0, T start, T * c)                     \
     {                                                                                                                  \
         return NAME(fold)(STEP_##name, 1, size, 0, r, j0, start, c);                                                   \
     }                                                                                                                  \
-    FOLD(STEP_##name, 1)                                                                                               \
-    FOLD(STEP_##name, 2)                                                                                               \
-    FOLD(STEP_##name, 3)                                                                                               \
-    FOLD(STEP_##name, 4) FOLD(STEP_##name, 5) FOLD(STEP_##name, 6) FOLD(STEP_##name, 7) FOLD(STEP_##name, 8)
-#define ROW(name)                                                                                                      \
-    [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2),                             \
-                      NAME(STEP_##name##_3), NAME(STEP_##name##_4), NAME(STEP_##name##_5),                             \
-                      NAME(STEP_##name##_6), NAME(STEP_##name##_7), NAME(STEP_##name##_8) },
+    UP_TO_8(FOLD, STEP_##name)
+#define ROW(name)                                 [STEP_##name] = { NAME(STEP_##name##_0), UP_TO_8(ENTRY, STEP_##name) },
 #define CBX_ELL_STEP(name, watched, term, update) FOLDS(name)
 
 #include "calibrax/array/kernels/algebra.h"
