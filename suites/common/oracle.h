@@ -22,10 +22,6 @@
  *
  * Special values have a bound of 0: they must be equal. */
 
-/* k = 0 gives the algebra's empty value. */
-void cbx__suite_fold(const cbx_semiring *s, cbx_dtype dtype, size_t k, const double *a, const double *b, double *answer,
-                     double *bound);
-
 /* The log algebra's bound, amax and bmax the largest finite magnitudes among operands. */
 double cbx__suite_log_bound(double u, double k, double amax, double bmax, double answer);
 
@@ -42,7 +38,7 @@ cbx_status cbx__suite_problem_begin(cbx_ctx *ctx, const cbx_case_ops *c, const c
                                     size_t scratch, cbx__suite_problem *q, cbx_err *err);
 void cbx__suite_problem_end(cbx__suite_problem *q, cbx_array **answer, cbx_array **bound);
 
-/* Element `at` by cbx__suite_fold. */
+/* Element `at` by such terms; k = 0 gives the algebra's empty value. */
 void cbx__suite_problem_fold(const cbx__suite_problem *q, size_t at, const cbx_semiring *s, cbx_dtype dtype, size_t k,
                              const double *a, const double *b);
 

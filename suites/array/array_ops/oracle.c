@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "suites/array/array_ops/ops.h"
 #include "suites/common/bounds.h"
 
@@ -145,11 +146,7 @@ void cbx__ao_solve_cumsum(const cbx__ao_problem *q)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_value, double)
 
 void cbx__ao_solve_sort(const cbx__ao_problem *q)
 {
@@ -202,25 +199,19 @@ static void solve_rank(const cbx__ao_problem *q, double percent)
 void cbx__ao_solve_percentile(const cbx__ao_problem *q) { solve_rank(q, CBX__AO_RANK); }
 void cbx__ao_solve_median(const cbx__ao_problem *q) { solve_rank(q, 50); }
 
-static void count_bins(const cbx__ao_problem *q, cbx__suite_total *bins)
+/* Labels are counted, or their weights added up. */
+static void solve_bins(const cbx__ao_problem *q)
 {
-    memset(bins, 0, CBX__AO_BINS * sizeof *bins);
-    for (size_t i = 0; i < q->p->n; i++) {
-        const size_t bin = (size_t)q->in[0][i];
-        cbx__suite_include(&bins[bin], q->p->op->in[1] == CBX__AO_NONE ? 1.0 : q->in[1][i]);
-    }
+    const bool weighted = q->p->op->in[1] != CBX__AO_NONE;
+    cbx__suite_total bins[CBX__AO_BINS] = { 0 };
+
+    for (size_t i = 0; i < q->p->n; i++) cbx__suite_include(&bins[(size_t)q->in[0][i]], weighted ? q->in[1][i] : 1.0);
+    for (size_t b = 0; b < CBX__AO_BINS; b++)
+        if (weighted)
+            put_sum(q, b, &bins[b]);
+        else
+            q->answer[b] = (double)bins[b].count;
 }
 
-void cbx__ao_solve_bincount(const cbx__ao_problem *q)
-{
-    cbx__suite_total bins[CBX__AO_BINS];
-    count_bins(q, bins);
-    for (size_t b = 0; b < CBX__AO_BINS; b++) q->answer[b] = (double)bins[b].count;
-}
-
-void cbx__ao_solve_bincount_weights(const cbx__ao_problem *q)
-{
-    cbx__suite_total bins[CBX__AO_BINS];
-    count_bins(q, bins);
-    for (size_t b = 0; b < CBX__AO_BINS; b++) put_sum(q, b, &bins[b]);
-}
+void cbx__ao_solve_bincount(const cbx__ao_problem *q) { solve_bins(q); }
+void cbx__ao_solve_bincount_weights(const cbx__ao_problem *q) { solve_bins(q); }
