@@ -36,14 +36,10 @@ cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memo
     }
     if (n > 1) p.growth_mb = (r[n - 1].used_mb - r[0].used_mb) / (double)(n - 1);
     size_t m = n < MAX_PAIRS ? n : MAX_PAIRS;
-    double rises = 0, pairs = 0;
-    for (size_t j = 1; j < m; j++) {
-        for (size_t i = 0; i < j; i++) {
-            rises += r[j * (n - 1) / (m - 1)].used_mb > r[i * (n - 1) / (m - 1)].used_mb;
-            pairs++;
-        }
-    }
-    p.rising = pairs > 0 ? rises / pairs : NAN;
+    double rises = 0;
+    for (size_t j = 1; j < m; j++)
+        for (size_t i = 0; i < j; i++) rises += r[j * (n - 1) / (m - 1)].used_mb > r[i * (n - 1) / (m - 1)].used_mb;
+    p.rising = m > 1 ? rises / ((double)m * (double)(m - 1) / 2) : NAN;
     p.mean_occupancy = known ? sum / (double)known : NAN;
     p.leaks = n >= 3 && p.growth_mb > CBX_MEMORY_LEAK_MB && p.rising >= CBX_MEMORY_LEAK_RISING;
     p.nearly_full = p.max_occupancy > CBX_MEMORY_NEARLY_FULL;

@@ -9,10 +9,10 @@
 
 #include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/json.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/profiling/timing_internal.h"
 
 #define MAX_ANSWER     ((size_t)256 << 20)
@@ -78,22 +78,18 @@ static cbx_status take_work(cbx_ctx *ctx, const cbx_json *o, cbx_python_call *c,
 cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *text, size_t len,
                                    cbx_python_call *c, cbx_err *err)
 {
-    cbx_json *answer = NULL;
-    const char *failure;
+    CBX_OWNED(cbx_json) *answer = NULL;
     cbx_status st = cbx_json_parse(text, len, "answer of 'call.py'", &answer, err);
 
     if (st) return st;
-    failure = cbx_json_get_string(answer, "failure", NULL);
+    const char *failure = cbx_json_get_string(answer, "failure", NULL);
     if (strcmp(cbx_json_get_string(answer, "schema", ""), ANSWER_SCHEMA) ||
         cbx_json_get_int(answer, "version", 0) != ANSWER_VERSION)
-        st = cbx_fail(err, CBX_EFORMAT, "'call.py' did not answer with '%s' of version %d", ANSWER_SCHEMA,
-                      ANSWER_VERSION);
-    else if (failure)
-        st = cbx_fail(err, CBX_ECHILD, "%s", failure[0] ? failure : "the function failed without a reason");
-    if (!st) st = take_timing(ctx, answer, o->level, &c->timing, err);
-    if (!st && o->flops) st = take_work(ctx, cbx_json_get(answer, "work"), c, err);
-    cbx_json_unref(answer);
-    return st;
+        return cbx_fail(err, CBX_EFORMAT, "'call.py' did not answer with '%s' of version %d", ANSWER_SCHEMA,
+                        ANSWER_VERSION);
+    if (failure) return cbx_fail(err, CBX_ECHILD, "%s", failure[0] ? failure : "the function failed without a reason");
+    st = take_timing(ctx, answer, o->level, &c->timing, err);
+    return st || !o->flops ? st : take_work(ctx, cbx_json_get(answer, "work"), c, err);
 }
 
 /* --- the process --- */

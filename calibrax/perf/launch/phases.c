@@ -149,9 +149,7 @@ static cbx_status run_phases(measuring *m, cbx_err *err)
 
 static bool has(const cbx_result *r, const char *name)
 {
-    for (size_t i = 0; i < r->nmetrics; i++)
-        if (strcmp(r->metrics[i].name, name) == 0) return true;
-    return false;
+    return cbx_point_metric(&(const cbx_point){ .metrics = r->metrics, .nmetrics = r->nmetrics }, name) != NULL;
 }
 
 /* A metric and its definition, unless the benchmark gave one of that name itself. */

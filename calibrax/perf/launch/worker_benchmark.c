@@ -78,14 +78,13 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     const struct cbx__worker_bench *x = w->bench;
     cbx_json *o = cbx_json_new_object(), *phases = cbx_json_set_array(o, "phases");
     cbx_run_opts bare = CBX_RUN_OPTS_INIT;
-    cbx_run_builder *b = NULL;
+    CBX_OWNED(cbx_run_builder) *b = NULL;
     CBX_OWNED(cbx_run) *run = NULL;
 
     bare.no_vcs = bare.no_machine = bare.no_versions = true;
     cbx_status st = cbx_run_builder_create(w->ctx, &bare, &b, err);
     for (size_t i = 0; i < x->b.ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &x->b.defs[i], err);
     if (!st) st = cbx_run_builder_freeze(b, &run, err);
-    cbx_run_builder_free(b);
     for (size_t i = 0; i < CBX__PHASE_COUNT; i++)
         if (x->b.has[i]) cbx_json_push_string(phases, cbx__phase_names[i]);
     cbx_json_put(o, J_BOOL("batches", x->b.batches), J_TEXT("domain", x->b.domain ? x->b.domain : ""),
@@ -138,9 +137,9 @@ bool cbx__worker_phase(cbx__worker *w, const cbx_json *m)
     cbx_err why = CBX_ERR_INIT;
     const char *name = cbx_json_get_string(m, "phase", "");
     double ns = 0;
-    size_t n = 0, phase = 0;
+    size_t n = 0;
+    const size_t phase = CBX_WORD_AT(cbx__phase_names, name);
 
-    while (phase < CBX__PHASE_COUNT && strcmp(name, cbx__phase_names[phase])) phase++;
     if (phase == CBX__PHASE_COUNT || phase == CBX__PHASE_WORK || !w->bench || !w->bench->found ||
         !w->bench->b.has[phase])
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no phase '%.20s'", name);

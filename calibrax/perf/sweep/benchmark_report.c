@@ -35,9 +35,7 @@ static const cbx_point *point_of(const cbx__launch *l) { return cbx_run_point(l-
 
 static bool has(const merging *m, const char *name)
 {
-    for (size_t i = 0; i < m->metrics.n; i++)
-        if (strcmp(m->metrics.items[i].name, name) == 0) return true;
-    return false;
+    return cbx_point_metric(&(const cbx_point){ .metrics = m->metrics.items, .nmetrics = m->metrics.n }, name) != NULL;
 }
 
 /* Adds a metric with a sample of each launch.  A value that is not finite in one launch makes the

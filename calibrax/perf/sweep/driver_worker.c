@@ -268,8 +268,8 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     b->versions = cbx_json_get(detail, "versions");
     b->source = cbx_json_get(detail, "source");
     for (size_t i = 0; i < cbx_json_length(phases); i++) {
-        const char *name = cbx_json_string_value(cbx_json_at(phases, i));
-        for (size_t k = 0; name && k < CBX__PHASE_COUNT; k++) b->has[k] |= strcmp(name, cbx__phase_names[k]) == 0;
+        const size_t k = CBX_WORD_AT(cbx__phase_names, cbx_json_string_value(cbx_json_at(phases, i)));
+        if (k < CBX__PHASE_COUNT) b->has[k] = true;
     }
     for (size_t i = 0; !st && i < ntags && cbx_json_member(tags, i, &t[i].key, &value); i++) {
         t[i].value = cbx_json_string_value(value);
