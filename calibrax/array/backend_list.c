@@ -48,11 +48,10 @@ cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **
     return CBX_OK;
 }
 
-static cbx_status refuse(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+static cbx_status refuse(CBX__UNUSED const cbx_backend *self, const cbx_call *call, CBX__UNUSED cbx_array **out,
+                         cbx_err *err)
 {
     const cbx_backend *none;
-    (void)self;
-    (void)out;
     return cbx_backend_choose(cbx_ctx_settings(call->ctx), &none, err);
 }
 

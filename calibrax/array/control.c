@@ -148,9 +148,9 @@ static cbx_status scan_length(size_t nxs, cbx_array *const *xs, size_t *length, 
     return CBX_OK;
 }
 
-static void plain_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool reverse, size_t every, cbx_array **out)
+static void plain_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool reverse, CBX__UNUSED size_t every,
+                       cbx_array **out)
 {
-    (void)every;
     cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, length, reverse, w->in, out);
 }
 

@@ -11,7 +11,6 @@
 #define CBX__BODY(name)                                                                                                \
     static cbx_status name(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,        \
                            cbx_array **out, CBX__UNUSED void *user)
-#define CBX__UNUSED __attribute__((unused))
 
 /** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory
  * for its state. */

@@ -11,6 +11,9 @@
 #include "calibrax/base/ctx_internal.h"
 #include "calibrax/base/list.h"
 
+/* A parameter that a table of functions asks for and this function does not look at. */
+#define CBX__UNUSED __attribute__((unused))
+
 /** What a backend, or another part of the engine, keeps in a context. */
 typedef struct cbx__slot {
     const void *key;           /* an address of the part's own */

@@ -20,7 +20,8 @@ static void bound_free(void *user)
     cbx_mem_free(&al, f, sizeof *f);
 }
 
-static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
+                             void *user)
 {
     const bound_fn *f = user;
     const cbx__bound *b = &f->b;
@@ -32,7 +33,6 @@ static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, siz
                              .axes = b->has_axes ? &b->axes : NULL,
                              .function = b->function };
 
-    (void)nout;
     for (size_t i = 0; i < nin; i++) all[f->at[i]] = in[i];
     if (b->has_mask && !o.mask) o.mask = all[b->nin];
     if (b->has_weights && !o.weights) o.weights = all[b->nin + b->has_mask];

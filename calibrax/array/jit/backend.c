@@ -2,13 +2,13 @@
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/jit/jit.h"
 #include "calibrax/array/jit/program_gpu.h"
+#include "calibrax/array/state.h"
 #include "calibrax/array/trace/simplify.h"
 #include "calibrax/base/clock.h"
 
-static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+static cbx_status apply(CBX__UNUSED const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_backend *reference = cbx_backend_reference();
-    (void)self;
     for (size_t i = 0; i < call->nin; i++)
         if (call->in[i]->flags & CBX__ELSEWHERE) return cbx__gpu_apply(call, out, err);
     return reference->apply(reference, call, out, err);
@@ -41,12 +41,11 @@ static cbx_status make_program(cbx_ctx *ctx, const cbx__graph *graph, cbx__progr
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 
-static void release(const cbx_backend *self, void *compiled)
+static void release(CBX__UNUSED const cbx_backend *self, void *compiled)
 {
     executable *x = compiled;
     cbx_allocator al = x->al;
 
-    (void)self;
     cbx__program_free(x->program);
     cbx__program_free(atomic_load_explicit(&x->there, memory_order_relaxed));
     pthread_mutex_destroy(&x->lock);
@@ -139,7 +138,7 @@ static cbx_status run_there(cbx_ctx *ctx, executable *x, cbx__gpu *gpu, bool mus
     return st ? st : cbx__program_run(ctx, p, gpu, in, out, err);
 }
 
-static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_array *const *in,
+static cbx_status run(CBX__UNUSED const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_array *const *in,
                       cbx_array **out, cbx_err *err)
 {
     executable *x = (executable *)(uintptr_t)compiled; /* a lock guards what is made later */
@@ -147,7 +146,6 @@ static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compile
     cbx_device_config config;
     cbx_status st = cbx_ctx_device_config(ctx, &config, err);
 
-    (void)self;
     for (size_t i = 0; !st && i < x->graph->in.n; i++) st = join_device(x->graph, in[i], &gpu, err);
     if (!st && !gpu) st = wanted_gpu(ctx, &config, &gpu, err);
     if (st) return st;
@@ -155,7 +153,7 @@ static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compile
                : cbx__program_run(ctx, x->program, NULL, in, out, err);
 }
 
-static cbx_status to_device(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *x, cbx_device_id device,
+static cbx_status to_device(CBX__UNUSED const cbx_backend *self, cbx_ctx *ctx, const cbx_array *x, cbx_device_id device,
                             cbx_array **out, cbx_err *err)
 {
     cbx__gpu *gpu = NULL;
@@ -165,36 +163,34 @@ static cbx_status to_device(const cbx_backend *self, cbx_ctx *ctx, const cbx_arr
                                                    : cbx_fail(err, CBX_EINVAL, "there is no device '%s'",
                                                               cbx_device_id_text(device, text, sizeof text));
 
-    (void)self;
     if (!st) st = cbx__array_fetch(ctx, x, &here, err);
     if (!st) st = cbx__gpu_upload(ctx, gpu, here, out, err);
     cbx_array_free(here);
     return st;
 }
 
-static cbx_status adopt(const cbx_backend *self, cbx_ctx *ctx, cbx_array *x, cbx_device_id device, cbx_err *err)
+static cbx_status adopt(CBX__UNUSED const cbx_backend *self, cbx_ctx *ctx, cbx_array *x, cbx_device_id device,
+                        cbx_err *err)
 {
     cbx__gpu *gpu = NULL;
     const cbx_status st = cbx__gpu_cuda(device.index, &gpu, err);
 
-    (void)self;
     return st ? st : cbx__gpu_adopt(ctx, gpu, x, err);
 }
 
-static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_dump_kind kind, cbx_text *out,
-                       cbx_err *err)
+static cbx_status show(CBX__UNUSED const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_dump_kind kind,
+                       cbx_text *out, cbx_err *err)
 {
     const executable *x = compiled;
-    (void)self;
     return cbx__program_show(ctx, x->program, kind, out, err);
 }
 
-static cbx_status cost(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_cost_program *out, cbx_err *err)
+static cbx_status cost(CBX__UNUSED const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_cost_program *out,
+                       cbx_err *err)
 {
     const executable *x = compiled;
     const cbx_status st = cbx__program_cost(ctx, x->program, out, err);
 
-    (void)self;
     if (!st) out->times.simplify_s = x->simplify_s;
     return st;
 }

@@ -6,6 +6,7 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/program.h"
+#include "calibrax/array/state.h"
 
 /* ---- spans ---- */
 
@@ -98,24 +99,21 @@ static void each_value(lives *m, uint32_t s, void (*fn)(lives *m, uint32_t s, cb
     for (size_t f = 0; f < n->nfolds; f++) fn(m, s, n->folds[f].result.base, true);
 }
 
-static void note_last(lives *m, uint32_t s, cbx__vid v, bool makes)
+static void note_last(lives *m, uint32_t s, cbx__vid v, CBX__UNUSED bool makes)
 {
-    (void)makes;
     m->last[v] = s;
     m->whole[v] |= m->p->steps[s].node != CBX__NO_INDEX;
 }
 
-static void list_made(lives *m, uint32_t s, cbx__vid v, bool makes)
+static void list_made(lives *m, CBX__UNUSED uint32_t s, cbx__vid v, bool makes)
 {
     if (!makes || m->made[v]) return;
     m->made[v] = true;
     if (!cbx_list_push(&m->al, &m->list, v)) m->failed = true;
-    (void)s;
 }
 
-static void list_done(lives *m, uint32_t s, cbx__vid v, bool makes)
+static void list_done(lives *m, uint32_t s, cbx__vid v, CBX__UNUSED bool makes)
 {
-    (void)makes;
     if (m->last[v] != s || m->p->graph->values.items[v].constant ||
         m->p->graph->values.items[v].last == CBX__NO_VALUE) /* a result */
         return;

@@ -94,7 +94,7 @@ static __attribute__((noinline)) cbx_status run_made(const cbx_call *call, cbx__
     return st;
 }
 
-static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+static cbx_status apply(CBX__UNUSED const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     static const cbx__ref_run runs[CBX_PRIM_LIMIT] = {
 #define ROW(name, run, ...) [CBX_PRIM_##name] = cbx__ref_run_##run,
@@ -111,7 +111,6 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
     /* clang-format on */
     const cbx__ref_run run = runs[call->prim];
 
-    (void)self;
     return hands_on[call->prim] ? run(call, out, err) : run_made(call, run, out, err);
 }
 

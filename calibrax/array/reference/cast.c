@@ -51,13 +51,12 @@ CBX__RUN(pow)
     return CBX_OK;
 }
 
-cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err)
+cbx_status cbx_array_assign(CBX__UNUSED cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err)
 {
     const int shift = to ? to->desc.ndim - (value ? value->desc.ndim : 0) : 0;
     cbx__strided op[2];
     cbx__loop loop;
 
-    (void)ctx;
     if (!to || !value || (to->flags | value->flags) & (CBX__FAILED | CBX__ABSTRACT))
         return cbx_fail(err, CBX_EINVAL, "an assignment needs two arrays with data");
     if ((to->flags | value->flags) & CBX__ELSEWHERE)

@@ -185,13 +185,13 @@ static cbx_status edges(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nou
 }
 
 /* ELL_EDGE_JVP: (operands..., tangents...) */
-static cbx_status edges_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static cbx_status edges_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
+                                void *user)
 {
     cbx_fn *d = NULL;
     cbx_array *both[2];
     cbx_status st = cbx_jvp(c, CBX_FN(edges, user, nin / 2, 1), 0, NULL, &d, NULL);
 
-    (void)nout;
     if (!st) st = cbx_fn_call(c, d, nin, in, 2, both);
     if (!st) out[0] = both[1];
     cbx_fn_free(d);
@@ -199,7 +199,8 @@ static cbx_status edges_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, si
 }
 
 /* ELL_EDGE_VJP: (operands..., cotangent) */
-static cbx_status edges_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static cbx_status edges_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
+                                 void *user)
 {
     const cbx_attrs *attrs = user;
     cbx_fn *d = NULL;
@@ -207,7 +208,6 @@ static cbx_status edges_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, s
     cbx_status st = cbx_vjp(c, CBX_FN(edges, user, nin - 1, 1), 0, NULL, &d, NULL);
     size_t at = 1;
 
-    (void)nout;
     if (!st) st = cbx_fn_call(c, d, nin, in, nin, all);
     for (int role = 0; !st && role < CBX__EDGE_OPERANDS; role++)
         out[role] = attrs->axis >> role & 1 ? all[at++] : cbx_zeros(c, 1, (const size_t[]){ 0 }, in[0]->desc.dtype);

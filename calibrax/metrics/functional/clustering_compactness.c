@@ -172,11 +172,10 @@ static void sort_points(sorted_points *s, const double *rows, const int64_t *lab
     s->start[0] = 0;
 }
 
-static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
+static void run_tiles(void *user, CBX__UNUSED size_t worker, size_t begin, size_t end)
 {
     const sorted_points *s = user;
 
-    (void)worker;
     for (size_t t = begin; t < end; t++) {
         const size_t first = t * TILE, last = first + TILE < s->n ? first + TILE : s->n;
         tile_silhouettes(s, first, last);

@@ -40,11 +40,11 @@ static distribution distribution_of(cbx_ctx *ctx, const cbx_array *parts, ptrdif
 }
 
 /* With products of all pairs of features. */
-cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
+cbx_array *cbx__moments_merge(cbx_ctx *ctx, CBX__UNUSED const cbx_metric_call *c, const cbx_array *x,
+                              const cbx_array *y)
 {
     const cbx_array *rows[2];
 
-    (void)c;
     for (int i = 0; i < 2; i++) {
         const distribution a = distribution_of(ctx, x, i), b = distribution_of(ctx, y, i);
         const cbx__joint j = cbx__join_weights(ctx, a.n, b.n);
@@ -92,11 +92,10 @@ static cbx_array *frechet(cbx_ctx *ctx, const cbx_array *m1, const cbx_array *s1
                               0);
 }
 
-cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+cbx_array *cbx__frechet(cbx_ctx *ctx, CBX__UNUSED const cbx_metric_call *c, const cbx_array *state)
 {
     const distribution a = distribution_of(ctx, state, REAL), b = distribution_of(ctx, state, GENERATED);
 
-    (void)c;
     return frechet(ctx, a.mean, cbx_divide(ctx, a.products, cbx_subtract_scalar(ctx, a.n, 1)), b.mean,
                    cbx_divide(ctx, b.products, cbx_subtract_scalar(ctx, b.n, 1)));
 }

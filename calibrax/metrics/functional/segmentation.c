@@ -3,16 +3,14 @@
 
 /* Two empty sets are equal: 1. */
 static cbx_array *iou_of(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *predicted, const cbx_array *actual,
-                         double parameter)
+                         CBX__UNUSED double parameter)
 {
-    (void)parameter;
     return cbx__ratio_or(ctx, hits, cbx_subtract(ctx, cbx_add(ctx, predicted, actual), hits), 1);
 }
 
 static cbx_array *dice_of(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *predicted, const cbx_array *actual,
-                          double parameter)
+                          CBX__UNUSED double parameter)
 {
-    (void)parameter;
     return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, hits, 2), cbx_add(ctx, predicted, actual), 1);
 }
 
