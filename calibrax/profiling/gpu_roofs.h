@@ -51,10 +51,7 @@ typedef struct cbx_gpu_roofs_opts {
     const char *nvml;          /* soname or path; NULL: libnvidia-ml.so.1 */
 } cbx_gpu_roofs_opts;
 
-#define CBX_GPU_ROOFS_OPTS_INIT                                                                                        \
-    {                                                                                                                  \
-        .struct_size = sizeof(cbx_gpu_roofs_opts), .cuda = CBX_CUDA_OPTS_INIT, .probe = CBX_CUDA_PROBE_OPTS_INIT       \
-    }
+#define CBX_GPU_ROOFS_OPTS_INIT CBX_OPTS(cbx_gpu_roofs_opts, CBX_CUDA_OPTS_INIT, CBX_CUDA_PROBE_OPTS_INIT, 0)
 
 /**
  * Measures now, about 3 s.  Without NVML, cuBLAS or a unit the rest is measured, with reasons.

@@ -42,10 +42,7 @@ typedef struct cbx_cuda_opts {
         images; /* folder with product.fatbin, finish.fatbin, ell.fatbin and probe.fatbin; NULL: the kernels built in */
 } cbx_cuda_opts;
 
-#define CBX_CUDA_OPTS_INIT                                                                                             \
-    {                                                                                                                  \
-        .struct_size = sizeof(cbx_cuda_opts)                                                                           \
-    }
+#define CBX_CUDA_OPTS_INIT CBX_OPTS(cbx_cuda_opts, 0, 0, 0, 0)
 
 /** What the kernels were built with, "nvcc 13.0: sm_80, sm_90, sm_100 and PTX"; NULL: they are not
  * in this library. */
@@ -106,10 +103,7 @@ typedef struct cbx_cuda_matmul {
     ptrdiff_t batch_a, batch_b, batch_c, batch_d, batch_m; /* 0 repeats an operand, not C */
 } cbx_cuda_matmul;
 
-#define CBX_CUDA_MATMUL_INIT                                                                                           \
-    {                                                                                                                  \
-        .struct_size = sizeof(cbx_cuda_matmul), .product = CBX_MATMUL_INIT, .batches = 1                               \
-    }
+#define CBX_CUDA_MATMUL_INIT CBX_OPTS(cbx_cuda_matmul, .product = CBX_MATMUL_INIT, .batches = 1)
 
 /** Bytes of workspace for such a product (pointers are not looked at, but d and mask for being
  * NULL); may be 0.  log: (m k + k n + m n) elements a product, boolean: (m + n) k / 8, others: 0,

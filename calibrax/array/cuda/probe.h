@@ -77,10 +77,7 @@ typedef struct cbx_cuda_probe_opts {
     void (*take)(void *user, const cbx_cuda_slices *s); /* called with each figure */
 } cbx_cuda_probe_opts;
 
-#define CBX_CUDA_PROBE_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        .struct_size = sizeof(cbx_cuda_probe_opts)                                                                     \
-    }
+#define CBX_CUDA_PROBE_OPTS_INIT CBX_OPTS(cbx_cuda_probe_opts, 0, 0, 0, 0, 0, 0, 0)
 
 /** Measures all of it, some 2 s.  cuBLAS's refusals are figures without slices.
  * @return CBX_OK; CBX_EINVAL (struct_size; too many slices; no `take`); CBX_ENOMEM; CBX_EINTERNAL
