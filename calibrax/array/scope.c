@@ -26,9 +26,11 @@ static void state_free(void *state)
 
     drop_to(s, 0);
     cbx__handles_clear(&s->handles);
-    for (size_t i = 0; i < s->slots.n; i++)
-        if (s->slots.items[i].state) s->slots.items[i].free(s->slots.items[i].state);
-    cbx_list_clear(&al, &s->slots);
+    for (size_t i = 0; i < s->parts.n; i++) {
+        s->parts.items[i].clear(s->parts.items[i].state, &al);
+        cbx_mem_free(&al, s->parts.items[i].state, s->parts.items[i].bytes);
+    }
+    cbx_list_clear(&al, &s->parts);
     cbx_mem_free(&al, s->held, s->capacity * sizeof *s->held);
     cbx_mem_free(&al, s, sizeof *s);
 }
@@ -49,14 +51,17 @@ cbx__state *cbx__state_get(cbx_ctx *ctx)
     return part->state;
 }
 
-cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key)
+void *cbx__state_of(cbx_ctx *ctx, size_t bytes, cbx__part_clear *clear)
 {
     cbx__state *s = cbx__state_get(ctx);
+    void *state;
 
-    for (size_t i = 0; s && i < s->slots.n; i++)
-        if (s->slots.items[i].key == key) return &s->slots.items[i];
-    if (!s || !cbx_list_push(&s->al, &s->slots, (cbx__slot){ .key = key })) return NULL;
-    return &s->slots.items[s->slots.n - 1];
+    for (size_t i = 0; s && i < s->parts.n; i++)
+        if (s->parts.items[i].clear == clear) return s->parts.items[i].state;
+    if (!s || !cbx_list_reserve(&s->al, &s->parts, s->parts.n + 1)) return NULL;
+    state = cbx_mem_zalloc(&s->al, bytes);
+    if (state) s->parts.items[s->parts.n++] = (cbx__part){ clear, state, bytes };
+    return state;
 }
 
 cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...)

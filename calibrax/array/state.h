@@ -14,12 +14,15 @@
 /* A parameter that a table of functions asks for and this function does not look at. */
 #define CBX__UNUSED __attribute__((unused))
 
+/** Frees what the state of a part of the engine holds, not the state itself. */
+typedef void cbx__part_clear(void *state, const cbx_allocator *al);
+
 /** What a backend, or another part of the engine, keeps in a context. */
-typedef struct cbx__slot {
-    const void *key;           /* an address of the part's own */
-    void *state;               /* NULL at first */
-    void (*free)(void *state); /* called with the context's end where state is not NULL */
-} cbx__slot;
+typedef struct cbx__part {
+    cbx__part_clear *clear; /* the part's own: its key, too */
+    void *state;
+    size_t bytes;
+} cbx__part;
 
 typedef struct cbx__state {
     cbx_allocator al;
@@ -31,7 +34,7 @@ typedef struct cbx__state {
     struct cbx__trace *trace;          /* innermost open one; NULL: none */
     const volatile sig_atomic_t *stop; /* not 0: loops end before their next step; NULL: they do not */
     struct cbx_cost *cost;             /* where operations with data are counted, by primitive; NULL: nowhere */
-    CBX_LIST(cbx__slot) slots;
+    CBX_LIST(cbx__part) parts;
 } cbx__state;
 
 /** As cbx_backend_choose; where that fails, a backend whose every operation fails with its
@@ -45,9 +48,9 @@ cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_a
 /** Made on first use; NULL without memory. */
 cbx__state *cbx__state_get(cbx_ctx *ctx);
 
-/** The slot of a part, made on first use; it stays where it is until another part asks for its own.
+/** The state of the part that clears it so: `bytes` of zeros on first use, which end with the context.
  * NULL without memory. */
-cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key);
+void *cbx__state_of(cbx_ctx *ctx, size_t bytes, cbx__part_clear *clear);
 
 /** NULL before first use. */
 static inline cbx__state *cbx__state_peek(cbx_ctx *ctx) { return cbx__ctx_get_part(ctx)->state; }

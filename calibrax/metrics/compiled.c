@@ -22,35 +22,17 @@ typedef struct entry {
 } entry;
 
 typedef struct kept {
-    cbx_allocator al;
     uint64_t calls;
     bool pieces;
     entry entries[KEPT];
 } kept;
 
-static const char slot_key;
-
-static void kept_free(void *state)
+static void kept_clear(void *state, CBX__UNUSED const cbx_allocator *al)
 {
-    kept *k = state;
-    cbx_allocator al = k->al;
-
-    for (size_t i = 0; i < KEPT; i++) cbx_fn_free(k->entries[i].fn);
-    cbx_mem_free(&al, k, sizeof *k);
+    for (size_t i = 0; i < KEPT; i++) cbx_fn_free(((kept *)state)->entries[i].fn);
 }
 
-static kept *kept_of(cbx_ctx *ctx)
-{
-    cbx__slot *slot = cbx__state_slot(ctx, &slot_key);
-    kept *k = slot ? slot->state : NULL;
-
-    if (!slot || k) return k;
-    if (!(k = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *k))) return NULL;
-    k->al = *cbx_ctx_allocator(ctx);
-    slot->state = k;
-    slot->free = kept_free;
-    return k;
-}
+static kept *kept_of(cbx_ctx *ctx) { return cbx__state_of(ctx, sizeof(kept), kept_clear); }
 
 bool cbx__metric_of_pieces(cbx_ctx *ctx, bool pieces)
 {

@@ -15,38 +15,21 @@ static const cbx__metric_table *const tables[] = {
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* What a context registered. */
-typedef struct registered {
-    cbx_allocator al;
-    CBX_LIST(const cbx_metric_function *) rows;
-} registered;
+typedef CBX_LIST(const cbx_metric_function *) registered;
 
-static const char slot_key;
-
-static void registered_free(void *state)
+static void registered_clear(void *state, const cbx_allocator *al)
 {
     registered *r = state;
-    cbx_allocator al = r->al;
-    cbx_list_clear(&al, &r->rows);
-    cbx_mem_free(&al, r, sizeof *r);
+    cbx_list_clear(al, r);
 }
 
-static registered *registered_of(cbx_ctx *ctx, bool make)
-{
-    cbx__slot *slot = cbx__state_slot(ctx, &slot_key);
-    registered *r = slot ? slot->state : NULL;
-
-    if (!slot || r || !make) return r;
-    if (!(r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r))) return NULL;
-    r->al = *cbx_ctx_allocator(ctx);
-    slot->state = r;
-    slot->free = registered_free;
-    return r;
-}
+/* NULL without memory. */
+static registered *registered_of(cbx_ctx *ctx) { return cbx__state_of(ctx, sizeof(registered), registered_clear); }
 
 size_t cbx_metric_count(cbx_ctx *ctx)
 {
-    const registered *r = registered_of(ctx, false);
-    size_t n = r ? r->rows.n : 0;
+    const registered *r = registered_of(ctx);
+    size_t n = r ? r->n : 0;
 
     for (size_t t = 0; t < TABLES; t++) n += tables[t]->count;
     return n;
@@ -54,11 +37,11 @@ size_t cbx_metric_count(cbx_ctx *ctx)
 
 const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i)
 {
-    const registered *r = registered_of(ctx, false);
+    const registered *r = registered_of(ctx);
 
     for (size_t t = 0; t < TABLES; i -= tables[t++]->count)
         if (i < tables[t]->count) return &tables[t]->rows[i];
-    return r && i < r->rows.n ? r->rows.items[i] : NULL;
+    return r && i < r->n ? r->items[i] : NULL;
 }
 
 /* NULL: there is no such metric. */
@@ -201,21 +184,21 @@ cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
 cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err)
 {
     cbx_status st = m ? cbx_metric_row_check(m, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
-    registered *r = st ? NULL : registered_of(ctx, true);
+    registered *r = st ? NULL : registered_of(ctx);
     const cbx_metric_function *old;
 
     if (st) return st;
     if (!r) return cbx_fail_nomem(err, "the registered metrics");
     old = by_name(ctx, m->name);
-    for (size_t i = 0; old && replace && i < r->rows.n; i++)
-        if (r->rows.items[i] == old) {
-            r->rows.items[i] = m;
+    for (size_t i = 0; old && replace && i < r->n; i++)
+        if (r->items[i] == old) {
+            r->items[i] = m;
             return CBX_OK;
         }
     if (old)
         return cbx_fail(err, CBX_EEXIST, "there is a metric '%s' already%s", m->name,
                         replace ? ", and it is built in" : ": replace it, or choose another name");
-    if (!cbx_list_push(&r->al, &r->rows, m)) return cbx_fail_nomem(err, "the registered metrics");
+    if (!cbx_list_push(cbx_ctx_allocator(ctx), r, m)) return cbx_fail_nomem(err, "the registered metrics");
     return CBX_OK;
 }
 

@@ -7,38 +7,28 @@
 
 /* What a context has of devices. */
 typedef struct choice {
-    cbx_allocator al;
+    bool begun;
     cbx_devices *devices; /* NULL until asked for */
     cbx_device_config config;
 } choice;
 
-static void choice_free(void *state)
+static void choice_clear(void *state, CBX__UNUSED const cbx_allocator *al)
 {
-    choice *s = state;
-    cbx_allocator al = s->al;
-
-    cbx_devices_free(s->devices);
-    cbx_mem_free(&al, s, sizeof *s);
+    cbx_devices_free(((choice *)state)->devices);
 }
 
 /* NULL: no memory, which is in err. */
 static choice *choice_of(cbx_ctx *ctx, cbx_err *err)
 {
-    static const char key;
     const cbx_settings *wish = cbx_ctx_settings(ctx);
-    cbx__slot *slot = cbx__state_slot(ctx, &key);
+    choice *s = cbx__state_of(ctx, sizeof *s, choice_clear);
 
-    if (slot && !slot->state) {
-        choice *s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
-        slot->state = s;
-        slot->free = choice_free;
-        if (s) s->al = *cbx_ctx_allocator(ctx);
-        if (s)
-            s->config = (cbx_device_config){ wish->use_gpu ? CBX_DEVICE_CUDA : CBX_DEVICE_CPU, wish->gpu_fallback,
-                                             wish->gpu_memory_fraction };
-    }
-    if (!slot || !slot->state) cbx_fail(err, CBX_ENOMEM, "no memory for the devices of a context");
-    return slot ? slot->state : NULL;
+    if (!s) cbx_fail(err, CBX_ENOMEM, "no memory for the devices of a context");
+    if (s && !s->begun)
+        *s = (choice){ .begun = true,
+                       .config = { wish->use_gpu ? CBX_DEVICE_CUDA : CBX_DEVICE_CPU, wish->gpu_fallback,
+                                   wish->gpu_memory_fraction } };
+    return s;
 }
 
 cbx_status cbx_ctx_devices(cbx_ctx *ctx, const cbx_devices **out, cbx_err *err)

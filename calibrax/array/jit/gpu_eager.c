@@ -23,7 +23,6 @@ typedef struct entry {
 } entry;
 
 typedef struct kept {
-    cbx_allocator al;
     cbx_table table;
     CBX_LIST(entry *) entries;
     uint64_t uses;
@@ -39,32 +38,22 @@ static void entry_free(const cbx_allocator *al, entry *e)
     cbx_mem_free(al, e, sizeof *e);
 }
 
-static void kept_free(void *state)
+static void kept_clear(void *state, const cbx_allocator *al)
 {
     kept *k = state;
-    cbx_allocator al = k->al;
 
-    for (size_t i = 0; i < k->entries.n; i++) entry_free(&al, k->entries.items[i]);
+    for (size_t i = 0; i < k->entries.n; i++) entry_free(al, k->entries.items[i]);
     cbx_table_clear(&k->table);
-    cbx_list_clear(&al, &k->entries);
-    cbx_mem_free(&al, k, sizeof *k);
+    cbx_list_clear(al, &k->entries);
 }
 
 /* NULL without memory. */
 static kept *kept_of(cbx_ctx *ctx)
 {
-    static const char key;
-    cbx__slot *slot = cbx__state_slot(ctx, &key);
+    kept *k = cbx__state_of(ctx, sizeof *k, kept_clear);
 
-    if (slot && !slot->state) {
-        kept *k = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *k);
-        if (!k) return NULL;
-        k->al = *cbx_ctx_allocator(ctx);
-        cbx_table_init(&k->table, &k->al);
-        slot->state = k;
-        slot->free = kept_free;
-    }
-    return slot ? slot->state : NULL;
+    if (k && !k->table.al.resize) cbx_table_init(&k->table, cbx_ctx_allocator(ctx));
+    return k;
 }
 
 /* The index of the entry that was not used for longest; SIZE_MAX: all are running. */
@@ -85,7 +74,7 @@ static bool replace(kept *k, size_t i, entry *e)
     cbx_table table;
     bool fine = true;
 
-    cbx_table_init(&table, &k->al);
+    cbx_table_init(&table, &k->table.al);
     for (size_t j = 0; fine && j < k->entries.n; j++)
         fine = cbx_table_add(&table, j == i ? e->hash : k->entries.items[j]->hash, j);
     if (!fine) {
@@ -94,7 +83,7 @@ static bool replace(kept *k, size_t i, entry *e)
     }
     cbx_table_clear(&k->table);
     k->table = table;
-    entry_free(&k->al, k->entries.items[i]);
+    entry_free(&k->table.al, k->entries.items[i]);
     k->entries.items[i] = e;
     return true;
 }
@@ -109,11 +98,12 @@ static cbx_status keep(kept *k, uint64_t hash, entry *e, cbx_err *err)
     if (last != SIZE_MAX) {
         fine = replace(k, last, e);
     } else {
-        fine = cbx_list_reserve(&k->al, &k->entries, k->entries.n + 1) && cbx_table_add(&k->table, hash, k->entries.n);
+        fine = cbx_list_reserve(&k->table.al, &k->entries, k->entries.n + 1) &&
+               cbx_table_add(&k->table, hash, k->entries.n);
         if (fine) k->entries.items[k->entries.n++] = e;
     }
     if (fine) return CBX_OK;
-    entry_free(&k->al, e);
+    entry_free(&k->table.al, e);
     return cbx_fail_nomem(err, "an operation on a GPU");
 }
 
@@ -184,7 +174,7 @@ static cbx_status operation(const cbx_call *call, entry **out, cbx_err *err)
     const uint64_t hash = hash_call(call);
     kept *k = kept_of(call->ctx);
     const size_t *known = k ? cbx_table_find(&k->table, hash, same_call, k, call) : NULL;
-    entry *e = k && !known ? cbx_mem_zalloc(&k->al, sizeof *e) : NULL;
+    entry *e = k && !known ? cbx_mem_zalloc(&k->table.al, sizeof *e) : NULL;
     cbx_status st;
 
     if (known) {
@@ -196,7 +186,7 @@ static cbx_status operation(const cbx_call *call, entry **out, cbx_err *err)
     if (!st) st = cbx__program_create_gpu(call->ctx, e->graph, &e->program, err);
     *out = e;
     if (!st) return keep(k, hash, e, err);
-    entry_free(&k->al, e);
+    entry_free(&k->table.al, e);
     return st;
 }
 
@@ -303,7 +293,7 @@ static cbx_status copier(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, const en
     const uint64_t hash = hash_copy(a);
     kept *k = kept_of(ctx);
     const size_t *known = k ? cbx_table_find(&k->table, hash, same_copy, k, &(copy_key){ a, g }) : NULL;
-    entry *e = k && !known ? cbx_mem_zalloc(&k->al, sizeof *e) : NULL;
+    entry *e = k && !known ? cbx_mem_zalloc(&k->table.al, sizeof *e) : NULL;
     cbx_status st = CBX_OK;
 
     *out = NULL;
@@ -319,7 +309,7 @@ static cbx_status copier(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, const en
         if (!st && e->nests->taken[0]) *out = e;
         return st;
     }
-    entry_free(&k->al, e);
+    entry_free(&k->table.al, e);
     return st;
 }
 

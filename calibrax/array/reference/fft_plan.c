@@ -207,17 +207,12 @@ static bool make_split(cbx__fft_plan *p)
 /* ---- the plans of a context, last used first ---- */
 
 typedef struct cache {
-    cbx_allocator al;
     cbx__fft_plan *plan[CBX__FFT_KEPT];
 } cache;
 
-static void cache_free(void *state)
+static void cache_clear(void *state, CBX__UNUSED const cbx_allocator *al)
 {
-    cache *k = state;
-    cbx_allocator al = k->al;
-
-    for (int i = 0; i < CBX__FFT_KEPT; i++) plan_free(k->plan[i]);
-    cbx_mem_free(&al, k, sizeof *k);
+    for (int i = 0; i < CBX__FFT_KEPT; i++) plan_free(((cache *)state)->plan[i]);
 }
 
 static cbx__fft_plan *find(cache *k, size_t n)
@@ -232,9 +227,9 @@ static cbx__fft_plan *find(cache *k, size_t n)
     return NULL;
 }
 
-static cbx__fft_plan *add(cache *k, size_t n)
+static cbx__fft_plan *add(cache *k, const cbx_allocator *al, size_t n)
 {
-    cbx__fft_plan *p = plan_new(&k->al, n);
+    cbx__fft_plan *p = plan_new(al, n);
 
     if (!p) return NULL;
     plan_free(k->plan[CBX__FFT_KEPT - 1]);
@@ -245,22 +240,14 @@ static cbx__fft_plan *add(cache *k, size_t n)
 
 cbx_status cbx__fft_plan_get(cbx_ctx *ctx, size_t n, bool split, const cbx__fft_plan **out, cbx_err *err)
 {
-    static const char key;
-    cbx__slot *slot = cbx__state_slot(ctx, &key);
-    cache *kept = slot ? slot->state : NULL;
+    cache *kept = cbx__state_of(ctx, sizeof *kept, cache_clear);
     cbx__fft_plan *p;
 
     if (n > SIZE_MAX / 1024)
         return cbx_fail(err, CBX_EOVERFLOW, "a transform of %zu numbers has more twiddles than memory can address", n);
-    if (!kept) {
-        kept = slot ? cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *kept) : NULL;
-        if (!kept) return cbx_fail(err, CBX_ENOMEM, "no memory for the plans of transforms");
-        kept->al = *cbx_ctx_allocator(ctx);
-        slot->state = kept;
-        slot->free = cache_free;
-    }
+    if (!kept) return cbx_fail(err, CBX_ENOMEM, "no memory for the plans of transforms");
     p = find(kept, n);
-    if (!p) p = add(kept, n);
+    if (!p) p = add(kept, cbx_ctx_allocator(ctx), n);
     if (!p || (split && !p->split && !make_split(p)))
         return cbx_fail(err, CBX_ENOMEM, "no memory for the plan of a transform of %zu numbers", n);
     *out = p;

@@ -6,26 +6,18 @@
 #define BOTH(l, member, d, z)                                                                                          \
     { d, (void **)&(l)->member[0] }, { z, (void **)&(l)->member[1] }
 
-static void lapack_free(void *state)
+static void lapack_clear(void *state, CBX__UNUSED const cbx_allocator *al)
 {
-    cbx__lapack *l = state;
-    cbx_allocator al = l->al;
-
-    cbx_library_close(l->library);
-    cbx_mem_free(&al, l, sizeof *l);
+    cbx_library_close(((cbx__lapack *)state)->library);
 }
 
 cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
 {
-    static const char key;
-    cbx__slot *slot = cbx__state_slot(ctx, &key);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__lapack *l = cbx__state_of(ctx, sizeof *l, lapack_clear);
     cbx_status st;
 
-    if (!slot || !slot->state) {
-        cbx__lapack *l = slot ? cbx_mem_zalloc(al, sizeof *l) : NULL;
-        if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for the table of LAPACK routines");
-        l->al = *al;
+    if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for the table of LAPACK routines");
+    if (!l->library) {
         const cbx_library_symbol symbols[] = {
             { "openblas_set_num_threads", (void **)&l->set_num_threads },
             BOTH(l, potrf, "dpotrf_", "zpotrf_"),
@@ -40,17 +32,11 @@ cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
             { "dgesdd_", (void **)&l->dgesdd },
             { "zgesdd_", (void **)&l->zgesdd },
         };
-
         st = cbx_openblas_open(ctx, "linear algebra by OpenBLAS", CBX_OPENBLAS_FIT_CPU | CBX_OPENBLAS_ONE_THREAD,
                                symbols, CBX_LEN(symbols), &l->library, err);
-        if (st) {
-            lapack_free(l);
-            return st;
-        }
+        if (st) return st;
         l->set_num_threads(1);
-        slot->state = l;
-        slot->free = lapack_free;
     }
-    *out = slot->state;
+    *out = l;
     return CBX_OK;
 }

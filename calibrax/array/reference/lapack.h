@@ -38,8 +38,7 @@ typedef void cbx__gesdd_complex(const char *jobz, const int *m, const int *n, vo
 /* clang-format on */
 
 typedef struct cbx__lapack {
-    cbx_allocator al;
-    cbx_library *library;
+    cbx_library *library; /* NULL until it is open */
     void (*set_num_threads)(int);
     cbx__potrf *potrf[CBX__LAPACK_TYPES];
     cbx__trtrs *trtrs[CBX__LAPACK_TYPES];
