@@ -8,9 +8,10 @@
 #include "calibrax/array/state.h"
 
 /** The head of a function's code (cbx_array_fn), which need not look at its counts and user data. */
-#define CBX__BODY(name)                                                                                                \
-    static cbx_status name(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,        \
-                           cbx_array **out, CBX__UNUSED void *user)
+#define CBX__CODE(ctx, name)                                                                                           \
+    cbx_status name(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,               \
+                    cbx_array **out, CBX__UNUSED void *user)
+#define CBX__BODY(name) static CBX__CODE(ctx, name)
 
 /** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory
  * for its state. */

@@ -100,8 +100,7 @@ static entry *look_up(kept *k, const char *key, bool *found)
     return oldest;
 }
 
-static cbx_status evaluate(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,
-                           cbx_array **out, void *user)
+CBX__BODY(evaluate)
 {
     out[0] = cbx__metric_evaluate(ctx, user, in);
     return CBX_OK;

@@ -20,8 +20,7 @@ static void bound_free(void *user)
     cbx_mem_free(&al, f, sizeof *f);
 }
 
-static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
-                             void *user)
+CBX__BODY(call_bound)
 {
     const bound_fn *f = user;
     const cbx__bound *b = &f->b;

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/linalg.h"
-#include "calibrax/array/state.h"
 #include "calibrax/array/transform.h"
 #include "calibrax/metrics/metrics.h"
 

@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
-
 /* Rules that are no function: there is nothing to do. */
 void cbx__jvp_source(cbx__jvp *r) { (void)r; }
 void cbx__transpose_source(cbx__transpose *r) { (void)r; }

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "calibrax/array/backend.h"
-#include "calibrax/array/fn_internal.h"
-#include "calibrax/array/state.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/regions.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "calibrax/array/backend.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops.h"
-#include "calibrax/array/state.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
 #include "calibrax/base/clock.h"
@@ -28,45 +28,34 @@ typedef struct subject {
     cbx_array_fn code;
 } subject;
 
-#define BODY(name)                                                                                                     \
-    static cbx_status name(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
-
-BODY(operation)
+static CBX__CODE(c, operation)
 {
-    (void)nout;
     out[0] = cbx_apply(c, *(const cbx_prim *)user, nin, (const cbx_array *const *)in, NULL);
     return CBX_OK;
 }
 
-BODY(sum_of_squares)
+static CBX__CODE(c, sum_of_squares)
 {
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_sum(c, cbx_multiply(c, in[0], in[0]), NULL);
     return CBX_OK;
 }
 
 enum { OPERATIONS = 100 };
 
-BODY(operations) /* x <- 0.9 x + y, again and again */
+static CBX__CODE(c, operations) /* x <- 0.9 x + y, again and again */
 {
-    (void)nin, (void)nout, (void)user;
     out[0] = in[0];
     for (int i = 0; i < OPERATIONS / 2; i++) out[0] = cbx_add(c, cbx_multiply_scalar(c, out[0], 0.9), in[1]);
     return CBX_OK;
 }
 
-BODY(next) /* (i, s): s 0.5 + 1 */
+static CBX__CODE(c, next) /* (i, s): s 0.5 + 1 */
 {
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_add_scalar(c, cbx_multiply_scalar(c, in[1], 0.5), 1);
     return CBX_OK;
 }
 
-BODY(loop)
-{
-    (void)nin, (void)nout, (void)user;
-    return cbx_fori_loop(c, 0, STEPS, CBX_FN(next, NULL, 2, 1), 1, in, out);
-}
+static CBX__CODE(c, loop) { return cbx_fori_loop(c, 0, STEPS, CBX_FN(next, NULL, 2, 1), 1, in, out); }
 
 /* The shortest time of a call on n elements between 0.2 and 0.8, of acosh 1 more. */
 static cbx_status time_call(cbx_ctx *ctx, const subject *s, size_t n, double *out, cbx_err *err)

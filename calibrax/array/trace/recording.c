@@ -2,7 +2,6 @@
  * Functions recorded step by step: a trace that the caller opens and closes, and the function that
  * repeats what was recorded.
  */
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
 
 static void control_free(cbx_object *o)

@@ -16,7 +16,6 @@
 #ifndef CALIBRAX_ARRAY_TRACE_REGIONS_H
 #define CALIBRAX_ARRAY_TRACE_REGIONS_H
 
-#include "calibrax/array/fn.h"
 #include "calibrax/array/trace/graph.h"
 #include "calibrax/array/trace/trace.h"
 

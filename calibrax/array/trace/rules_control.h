@@ -8,7 +8,6 @@
 #ifndef CALIBRAX_ARRAY_TRACE_RULES_CONTROL_H
 #define CALIBRAX_ARRAY_TRACE_RULES_CONTROL_H
 
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/derive.h"
 #include "calibrax/array/trace/regions.h"
 

@@ -155,25 +155,23 @@ static terms terms_of(cbx_ctx *c, const cbx_attrs *attrs, cbx_array *const *in)
     return t;
 }
 
-cbx_status cbx__ell_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__CODE(c, cbx__ell_forward)
 {
     const terms t = terms_of(c, user, in);
     cbx_array *tv = cbx__edge_values(c, in[TA], t.place), *tb = taken(c, in[TB], t.from);
 
-    (void)nin, (void)nout;
     if (t.scaled) tv = MUL(tv, t.b), tb = MUL(tb, t.v);
     out[0] = cbx__edges_added(c, in[C], t.to, MUL(t.p, t.differ ? SUB(tv, tb) : ADD(tv, tb)));
     return CBX_OK;
 }
 
-cbx_status cbx__ell_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__CODE(c, cbx__ell_backward)
 {
     const terms t = terms_of(c, user, in);
     const size_t *shape = in[A]->desc.shape, all = shape[0] * shape[1];
     cbx_array *g = MUL(t.p, taken(c, in[G], t.to)), *db = t.scaled ? MUL(g, t.v) : t.differ ? cbx_negative(c, g) : g;
     cbx_array *dv = cbx_sum(c, t.scaled ? MUL(g, t.b) : g, CBX_AXIS(1));
 
-    (void)nin, (void)nout;
     out[0] = cbx__reshaped(c, cbx__edges_added(c, cbx__reshaped(c, in[A], 1, &all), t.place, dv), 2, shape);
     out[1] = cbx__edges_added(c, in[B], t.from, db);
     return CBX_OK;

@@ -121,9 +121,8 @@ void cbx__transpose_cumsum(cbx__transpose *r)
  * p' = p x, d' = d x + p t, where p is the product of what is before: right where elements are 0,
  * too.
  */
-static cbx_status product_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, product_step)
 {
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_add(c, cbx_multiply(c, in[0], in[1]), in[2]);
     out[1] = cbx__same(c, out[0]);
     return CBX_OK;

@@ -19,7 +19,7 @@ typedef struct fold {
 } fold;
 
 /* (states..., term or its operands, and whether there is one) to states */
-static cbx_status fold_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, fold_step)
 {
     const fold *f = user;
     const cbx_semiring_functions *by = f->s->functions;
@@ -69,10 +69,8 @@ cbx_array *cbx__product_by_formulas(cbx_ctx *c, const cbx_semiring *s, const cbx
     return folded(c, &f, inside ? 3 : 2, xs);
 }
 
-cbx_status cbx__matmul_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                   void *user)
+CBX__CODE(c, cbx__matmul_by_formulas)
 {
-    (void)nin, (void)nout;
     out[0] = cbx__product_by_formulas(c, cbx__algebra_of(user), in[A], in[B], NULL);
     return CBX_OK;
 }
@@ -103,13 +101,12 @@ static bool by_rows(cbx_ctx *c, const cbx_ell_product *g, size_t n, cbx_array **
     return true;
 }
 
-cbx_status cbx__ell_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__CODE(c, cbx__ell_by_formulas)
 {
     const cbx_attrs *attrs = user;
     cbx_ell_product g;
     cbx_array *xs[3];
 
-    (void)nin, (void)nout;
     cbx_ell_view(cbx__ell_of(attrs), attrs->axis & CBX__ELL_TRANSPOSED, &g);
     xs[0] = cbx__edge_values(c, in[A], cbx__edge_list(c, &g, CBX__EDGE_PLACE));
     xs[1] = cbx_take(c, in[B], cbx__edge_list(c, &g, CBX__EDGE_FROM), 0);
@@ -155,14 +152,13 @@ static cbx_array *messages(cbx_ctx *c, const cbx_attrs *attrs, const cbx_ell_pro
 }
 
 /* ELL_EDGE; rows without edges, which do not move, are 0 here */
-static cbx_status edges(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, edges)
 {
     const cbx_semiring *s = cbx__algebra_of(user);
     const cbx__messages how = s->functions ? CBX__MESSAGES_NONE : cbx__traits_of[s->id].messages;
     cbx_array *m, *to, *zeros, *best, *inside;
     cbx_ell_product g;
 
-    (void)nin, (void)nout;
     cbx_ell_view(cbx__ell_of(user), false, &g);
     m = messages(c, user, &g, in);
     if (cbx_array_is_failed(m)) return CBX_OK;
@@ -185,8 +181,7 @@ static cbx_status edges(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nou
 }
 
 /* ELL_EDGE_JVP: (operands..., tangents...) */
-static cbx_status edges_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
-                                void *user)
+static CBX__CODE(c, edges_forward)
 {
     cbx_fn *d = NULL;
     cbx_array *both[2];
@@ -199,8 +194,7 @@ static cbx_status edges_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, CB
 }
 
 /* ELL_EDGE_VJP: (operands..., cotangent) */
-static cbx_status edges_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout, cbx_array **out,
-                                 void *user)
+static CBX__CODE(c, edges_backward)
 {
     const cbx_attrs *attrs = user;
     cbx_fn *d = NULL;

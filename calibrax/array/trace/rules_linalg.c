@@ -122,14 +122,13 @@ void cbx__transpose_solve(cbx__transpose *r)
 /* ---- LU of P a: L^-1 P t U^-1 = M; dL = L tril(M, -1), dU = triu(M) U ---- */
 
 /* (order) to (order with rows i and pivot swapped); order (..., n), i (), pivot (...) */
-static cbx_status swap_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, swap_step)
 {
     const cbx_array *order = in[0], *i = in[1], *pivot = cbx_expand_dims(c, in[2], -1);
     const cbx_array *place = cbx_arange_int(c, 0, (int64_t)order->desc.shape[order->desc.ndim - 1], 1, CBX_I64);
     const cbx_array *first = cbx_take_along_axis(c, order, cbx_add(c, cbx_zeros_like(c, pivot), i), -1);
     const cbx_array *second = cbx_take_along_axis(c, order, pivot, -1);
 
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_where(c, cbx_equal(c, place, i), second, cbx_where(c, cbx_equal(c, place, pivot), first, order));
     return CBX_OK;
 }

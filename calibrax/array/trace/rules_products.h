@@ -19,8 +19,8 @@ void cbx__by_formula(cbx__jvp *r, cbx_array_fn formula);
 cbx_array *cbx__over_distance(cbx_ctx *c, const cbx_array *x, const cbx_array *y);
 
 /** The formulas of ELL_MATMUL_JVP and ELL_MATMUL_VJP. */
-cbx_status cbx__ell_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
-cbx_status cbx__ell_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+CBX__CODE(c, cbx__ell_forward);
+CBX__CODE(c, cbx__ell_backward);
 
 /* ---- edges of a graph, or of its transpose, one after the other ---- */
 
@@ -50,8 +50,7 @@ static inline bool cbx__has_formulas(const cbx_semiring *s) { return s->function
 cbx_array *cbx__product_by_formulas(cbx_ctx *c, const cbx_semiring *s, const cbx_array *a, const cbx_array *b,
                                     const cbx_array *inside);
 /** SEMIRING_MATMUL and ELL_MATMUL over such an algebra. */
-cbx_status cbx__matmul_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                   void *user);
-cbx_status cbx__ell_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+CBX__CODE(c, cbx__matmul_by_formulas);
+CBX__CODE(c, cbx__ell_by_formulas);
 
 #endif

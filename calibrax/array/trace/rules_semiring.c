@@ -110,22 +110,19 @@ typedef struct captured {
 } captured;
 
 /* (b, y, tb) of a column to the tangent of y */
-static cbx_status forward_column(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, forward_column)
 {
     const captured *k = user;
 
-    (void)nin, (void)nout;
     out[0] = cbx_sum(c, MUL(weights(c, k->a, in[0], in[1]), ADD(k->ta, cbx_expand_dims(c, in[2], -2))), CBX_AXIS(-1));
     return CBX_OK;
 }
 /* (da; b, y, g) to (da, db) */
-static cbx_status backward_column(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                  void *user)
+static CBX__CODE(c, backward_column)
 {
     const captured *k = user;
     cbx_array *w = MUL(weights(c, k->a, in[1], in[2]), cbx_expand_dims(c, in[3], -1));
 
-    (void)nin, (void)nout;
     out[0] = ADD(in[0], w);
     out[1] = cbx_sum(c, w, CBX_AXIS(-2));
     return CBX_OK;
@@ -273,15 +270,13 @@ static cbx_array *unwound(const window *w, const cbx_array *d)
 
 static cbx__derivative kind_of(const cbx_attrs *a) { return cbx__traits_of[cbx__algebra_of(a)->id].derivative; }
 
-static cbx_status matmul_jvp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, matmul_jvp)
 {
-    (void)nin, (void)nout;
     out[0] = forward(c, kind_of(user), in);
     return CBX_OK;
 }
-static cbx_status matmul_vjp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, matmul_vjp)
 {
-    (void)nin, (void)nout;
     backward(c, kind_of(user), in, out);
     return CBX_OK;
 }
@@ -298,22 +293,20 @@ static void as_product(const window *w, cbx_array *const *in, bool is_forward, c
     m[G] = is_forward ? windows(w, in[TA], 0) : cbx__reshaped(w->c, in[G], 3, result);
     if (is_forward) m[TB] = cbx__reshaped(w->c, in[TB], 3, filter);
 }
-static cbx_status conv_jvp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, conv_jvp)
 {
     const window w = window_of(c, user, in[A], in[B]);
     cbx_array *m[OPERANDS];
 
-    (void)nin, (void)nout;
     as_product(&w, in, true, m);
     out[0] = cbx__reshaped(c, forward(c, kind_of(user), m), in[C]->desc.ndim, in[C]->desc.shape);
     return CBX_OK;
 }
-static cbx_status conv_vjp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+static CBX__CODE(c, conv_vjp)
 {
     const window w = window_of(c, user, in[A], in[B]);
     cbx_array *m[OPERANDS], *d[2];
 
-    (void)nin, (void)nout;
     as_product(&w, in, false, m);
     backward(c, kind_of(user), m, d);
     out[0] = unwound(&w, d[0]);
@@ -322,15 +315,13 @@ static cbx_status conv_vjp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t 
 }
 
 /* Over functions with formulas; what lies outside is left out. */
-static cbx_status conv_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                   void *user)
+static CBX__CODE(c, conv_by_formulas)
 {
     const window w = window_of(c, user, in[A], in[B]);
     const int n = w.n;
     size_t shape[CBX_MAX_RANK] = { w.batch };
     cbx_array *inside = NULL, *filter = cbx__reshaped(c, in[B], 3, (const size_t[]){ 1, w.terms, w.outs });
 
-    (void)nin, (void)nout;
     if (memcmp(w.padded, w.length, (size_t)n * sizeof *w.length) != 0)
         inside = windows(&w, cbx_ones(c, n + 2, in[A]->desc.shape, CBX_BOOL), 0);
     memcpy(shape + 1, w.attrs->shape, (size_t)n * sizeof *shape);

@@ -4,9 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "calibrax/array/fn_internal.h"
-#include "calibrax/array/state.h"
-
 /*
  * Numbers are unique in the process, so that an array that escaped from one context is recognized
  * in all others.

@@ -12,7 +12,7 @@
 #define CALIBRAX_ARRAY_TRACE_TRACE_H
 
 #include "calibrax/array/backend.h"
-#include "calibrax/array/fn.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/graph.h"
 #include "calibrax/base/hash_table.h"
 

@@ -228,11 +228,10 @@ static cbx_array *silhouettes_of(cbx_ctx *ctx, const all_points *all, const cbx_
 }
 
 /* in: the sum so far, points of a block, their labels, and which of them there are. */
-static cbx_status add_block(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(add_block)
 {
     const cbx_array *each = silhouettes_of(ctx, user, in[1], in[2]);
 
-    (void)nin, (void)nout;
     out[0] = cbx_add(ctx, in[0], cbx_sum(ctx, cbx_where(ctx, in[3], each, cbx__number(ctx, 0)), NULL));
     return CBX_OK;
 }

@@ -175,11 +175,10 @@ static void all_paths(double *d, size_t n)
         }
 }
 
-static cbx_status through(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+CBX__BODY(through)
 {
     const cbx_array *d = in[1], *to = cbx_take(ctx, d, in[0], 1), *from = cbx_take(ctx, d, in[0], 0);
 
-    (void)nin, (void)nout, (void)user;
     out[0] = cbx_minimum(ctx, d, cbx_add(ctx, cbx_expand_dims(ctx, to, 1), cbx_expand_dims(ctx, from, 0)));
     return CBX_OK;
 }
