@@ -76,7 +76,7 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, operands in, const vers
     v->trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
     for (size_t i = 0; i < c->of.f->nin; i++) t.graph->values.items[t.graph->in.items[i]].donated = c->donated[i];
     if (t.ncaptured == 0) v->graph = cbx__graph_ref(t.graph);
-    cbx__traced_clear(ctx, &t);
+    cbx__traced_clear(&t);
     pthread_mutex_lock(&c->lock);
     other = find(c, in);
     if (!other) {

@@ -123,7 +123,7 @@ static cbx_status flow_operands(flow *w, const cbx_array *first, size_t na, cbx_
 /* The end: out[] were made by the operation, or st is the failure. */
 static cbx_status flow_end(flow *w, cbx_status st, size_t nout, cbx_array **out)
 {
-    for (size_t i = 0; i < w->n; i++) cbx__traced_clear(w->ctx, &w->traced[i]);
+    for (size_t i = 0; i < w->n; i++) cbx__traced_clear(&w->traced[i]);
     cbx_arena_clear(&w->arena);
     if (st) {
         cbx__refuse(w->ctx, st, "%s", w->err.message);
@@ -252,7 +252,7 @@ static cbx_status walk_segments(flow *w, size_t ncarry, size_t nxs, size_t from,
 {
     cbx__graph *g = w->graph[0];
     const size_t nout = g->out.n, first_x = w->nin - nxs;
-    cbx__traced inner = { 0 }, outer = { 0 };
+    CBX_CLEARED(cbx__traced) inner = { 0 }, outer = { 0 };
     cbx_status st = CBX_OK;
     cbx_array **in = flow_list(w, w->nin, &st);
 
@@ -265,8 +265,6 @@ static cbx_status walk_segments(flow *w, size_t ncarry, size_t nxs, size_t from,
         cbx__called_apply(w->ctx, &(cbx__called){ .prim = CBX_PRIM_CHECKPOINT, .f = inner.graph }, w->nin, in, out);
     for (size_t i = 0; !st && i < ncarry; i++) w->in[w->consts[0] + i] = out[i];
     for (size_t i = ncarry; !st && i < nout; i++) out[i] = joined_steps(w->ctx, out[i], n, m);
-    cbx__traced_clear(w->ctx, &outer);
-    cbx__traced_clear(w->ctx, &inner);
     return st ? st : cbx_ctx_pending(w->ctx, &w->err);
 }
 

@@ -13,7 +13,6 @@
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
-#include "calibrax/base/idioms.h"
 
 cbx_array *cbx_stop_gradient(cbx_ctx *ctx, const cbx_array *x)
 {
@@ -68,7 +67,7 @@ static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *
 {
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_err err = CBX_ERR_INIT;
-    cbx__traced t = { 0 };
+    CBX_CLEARED(cbx__traced) t = { 0 };
     cbx_array_desc *d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
     cbx_array **all;
     cbx_status st = CBX_OK;
@@ -85,7 +84,6 @@ static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *
                           all, out);
     }
     if (st) cbx__refuse(ctx, st, "%s", err.message);
-    cbx__traced_clear(ctx, &t);
 }
 
 bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in)

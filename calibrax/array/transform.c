@@ -10,7 +10,6 @@
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/trace/rules_control.h"
-#include "calibrax/base/idioms.h"
 
 /* What the backend makes of a graph. */
 static cbx_status show_compiled(cbx_ctx *ctx, const cbx__graph *g, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
@@ -33,7 +32,7 @@ static cbx_status show_compiled(cbx_ctx *ctx, const cbx__graph *g, cbx_dump_kind
 cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_dump_kind kind, cbx_text *out,
                     cbx_err *err)
 {
-    cbx__traced t = { 0 };
+    CBX_CLEARED(cbx__traced) t = { 0 };
     cbx_status st = cbx__begin(ctx, err);
 
     if (!st) st = cbx__fn_check("dump", f, err);
@@ -42,7 +41,6 @@ cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx
         cbx__graph_text(t.graph, 0, out);
     else if (!st)
         st = show_compiled(ctx, t.graph, kind, out, err);
-    cbx__traced_clear(ctx, &t);
     return st;
 }
 
@@ -175,8 +173,8 @@ static void transpose(work *w, cbx_array *const *ct, cbx_array **din)
 /* The end of a call: out[] are set, or the failure is recorded. */
 static void work_clear(work *w)
 {
-    cbx__traced_clear(w->ctx, &w->map);
-    cbx__traced_clear(w->ctx, &w->f);
+    cbx__traced_clear(&w->map);
+    cbx__traced_clear(&w->f);
     if (w->st) cbx__refuse(w->ctx, w->st, "%s", w->err.message);
     cbx_arena_clear(&w->arena);
 }
@@ -230,18 +228,9 @@ cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const siz
 
 /* ---- products with Jacobians ---- */
 
-/* A tangent or cotangent must be as described. */
-static cbx_status like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
-                             cbx_err *err)
-{
-    if (cbx_array_desc_equal(&a->desc, d)) return CBX_OK;
-    return cbx_fail(err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
-                    what, i, name, CBX__DESC_TEXT(&a->desc), CBX__DESC_TEXT(d));
-}
-
 static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
 {
-    if (!w->st) w->st = like_check(w->d->of.name, what, i, a, d, &w->err);
+    if (!w->st) w->st = cbx__like_check(w->d->of.name, what, i, a, d, &w->err);
 }
 
 /* (in..., tangents of the chosen) to (out..., their tangents) */
@@ -302,7 +291,6 @@ cbx_status cbx_vjp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnum
 
 typedef struct linear {
     cbx__closure of;
-    cbx_allocator al;
     cbx__traced map;
     size_t nout;
     cbx_array *zeros[]; /* descriptions of results that do not move; NULL: it moves */
@@ -312,9 +300,7 @@ static void linear_drop(void *user)
 {
     linear *m = user;
 
-    cbx__arrays_free(m->map.ncaptured, m->map.captured);
-    cbx_mem_free(&m->al, m->map.captured, (m->map.ncaptured + 1) * sizeof *m->map.captured);
-    cbx__graph_unref(m->map.graph);
+    cbx__traced_clear(&m->map);
     cbx__arrays_free(m->nout, m->zeros);
 }
 
@@ -327,7 +313,7 @@ CBX__BODY(call_linear)
     size_t k = 0;
 
     for (size_t i = 0; !st && i < nin; i++)
-        st = like_check(m->of.name, "tangent", i, in[i], cbx__graph_in(m->map.graph, i), &err);
+        st = cbx__like_check(m->of.name, "tangent", i, in[i], cbx__graph_in(m->map.graph, i), &err);
     if (!st) st = cbx__traced_eval(ctx, &m->map, nin, in, moving, &err);
     for (size_t i = 0; !st && i < nout; i++)
         out[i] = m->zeros[i] ? cbx_zeros_like(ctx, m->zeros[i]) : cbx_scope_hold(ctx, moving[k++]);
@@ -355,7 +341,6 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
                                    f->nout, linear_drop, &made, &w.err);
     if (!w.st) {
         m = made->user;
-        m->al = *cbx_ctx_allocator(ctx);
         m->nout = w.nout;
     }
     for (size_t i = 0; !w.st && i < w.nout; i++)
@@ -457,7 +442,7 @@ CBX__BODY(call_jacrev)
     linearize(&w);
     for (size_t i = 0; !w.st && i < nout; i++) {
         const cbx_array_desc *y = &w.out[i]->desc;
-        cbx__traced back = { 0 };
+        CBX_CLEARED(cbx__traced) back = { 0 };
         cbx_array *ct = NULL, *one = NULL, **ops = NULL;
         bool *mapped = NULL, out_mapped = true;
         size_t count = 0;
@@ -493,7 +478,6 @@ CBX__BODY(call_jacrev)
             one = cbx__spread(ctx, one, out_mapped, count);
             out[i] = unfold(ctx, one, y, &in[operand]->desc, false);
         }
-        cbx__traced_clear(ctx, &back);
     }
     return CBX_OK;
 }
@@ -613,7 +597,7 @@ CBX__BODY(call_batched)
     const batched *v = user;
     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_err err = CBX_ERR_INIT;
-    cbx__traced f = { 0 };
+    CBX_CLEARED(cbx__traced) f = { 0 };
     size_t length = 0, n;
     cbx_status st;
     cbx_array **moved = cbx_arena_calloc(&arena, nin + 1, sizeof *moved), **all = NULL;
@@ -640,7 +624,6 @@ CBX__BODY(call_batched)
     for (size_t i = 0; !st && i < nout; i++)
         out[i] = put_axis(ctx, v, i, cbx_scope_hold(ctx, out[i]), out_mapped[i], length);
     if (st) cbx__refuse(ctx, st, "%s", err.message);
-    cbx__traced_clear(ctx, &f);
     return CBX_OK;
 }
 

@@ -350,7 +350,7 @@ static bool has_primitive(cbx_ctx *c, const point *p)
     for (size_t i = 0; i < p->nin; i++) d[i] = *cbx_array_get_desc(p->x[i]);
     CHECK_OK(cbx__trace_fn(c, &p->f, d, &g, &err), &err, "trace");
     for (size_t k = 0; k < g.graph->nodes.n; k++) found |= g.graph->nodes.items[k].prim == p->r->prim;
-    cbx__traced_clear(c, &g);
+    cbx__traced_clear(&g);
     return found;
 }
 

@@ -110,7 +110,7 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, c
         cbx_array_free(want[i]);
         cbx_array_free(have[i]);
     }
-    cbx__traced_clear(c, &traced);
+    cbx__traced_clear(&traced);
     return wrong;
 }
 

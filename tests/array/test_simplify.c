@@ -107,7 +107,7 @@ TEST(random_graphs)
         const sizes s = compare(c, &t, GRAPH_INPUTS, in, why);
         before += s.before, after += s.after;
         CHECK_INT(s.again, s.after, "once is enough");
-        cbx__traced_clear(c, &t);
+        cbx__traced_clear(&t);
         for (size_t i = 0; i < GRAPH_INPUTS; i++) cbx_array_free(in[i]);
     }
     CHECK_GT(before, after, "they become smaller");
@@ -147,7 +147,7 @@ TEST(derivatives_of_primitives)
             }
             cbx__traced t = traced(c, made[m], operands);
             compare(c, &t, made[m]->nin, operands, cbx_prim_name(r->prim));
-            cbx__traced_clear(c, &t);
+            cbx__traced_clear(&t);
             cbx_fn_free(made[m]);
         }
         cbx_scope_close(&scope, NULL);
@@ -255,7 +255,7 @@ TEST(rules)
         if (s.after != cases[i].nodes)
             print_error("%s: %zu operations, not %zu\n", cases[i].why, s.after, cases[i].nodes);
         bad += s.after != cases[i].nodes;
-        cbx__traced_clear(c, &t);
+        cbx__traced_clear(&t);
     }
     CHECK_INT(bad, 0, "rules that take too little or too much");
     cbx_ctx_free(c);
@@ -344,7 +344,7 @@ TEST(functions_become_what_they_call)
         CHECK_INT(cbx__control_graph(body, 0)->nodes.n, 1, "the body of a scan: one sum");
     }
     cbx__graph_unref(g);
-    cbx__traced_clear(c, &t);
+    cbx__traced_clear(&t);
     cbx_ctx_free(c);
 }
 
@@ -379,7 +379,7 @@ TEST(what_is_computed_again_stays)
     CHECK_INT(count_of(g, CBX_PRIM_EXP), 1, "the exponential of the value");
     CHECK_INT(count_of(g, CBX_PRIM_CHECKPOINT), 1, "and that of the gradient apart");
     cbx__graph_unref(g);
-    cbx__traced_clear(c, &t);
+    cbx__traced_clear(&t);
     cbx_fn_free(d);
     cbx_fn_free(k);
     cbx_ctx_free(c);
@@ -405,7 +405,7 @@ TEST(a_wrong_rule_is_seen)
     CHECK_OK(cbx__graph_eval(c, t.graph, &x, &want, &err), &err, "x + 0");
     CHECK(!same_bytes(1, &want, &x), "x + 0 is not x where x is -0");
     cbx_array_free(want);
-    cbx__traced_clear(c, &t);
+    cbx__traced_clear(&t);
     cbx_ctx_free(c);
 }
 
@@ -427,7 +427,7 @@ TEST(memory_may_run_out)
     cbx__traced t = traced(c, PLAIN(flows, 1, 2), &x);
 
     CHECK_GT(cbx_test_fail_each(simplify_it, t.graph, "simplify"), 20, "allocations");
-    cbx__traced_clear(c, &t);
+    cbx__traced_clear(&t);
     cbx_ctx_free(c);
 }
 

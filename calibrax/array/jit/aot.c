@@ -242,8 +242,7 @@ static cbx_status put_graph(cbx_arena *arena, const cbx_allocator *al, const cbx
 cbx_status cbx_aot_text(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, const char *name, cbx_text *header,
                         cbx_text *source, cbx_err *err)
 {
-    cbx__traced t = { 0 };
-    cbx_arena arena;
+    CBX_CLEARED(cbx__traced) t = { 0 };
     cbx_status st = cbx__begin(ctx, err);
 
     if (!st) st = cbx__fn_check("aot", f, err);
@@ -257,11 +256,8 @@ cbx_status cbx_aot_text(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in,
     if (!st && t.ncaptured > 0)
         st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be written as C: it reads an array of a function that is traced",
                       f->name);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    if (!st) st = put_graph(&arena, cbx_ctx_allocator(ctx), t.graph, name, header, source, err);
-    cbx_arena_clear(&arena);
-    cbx__traced_clear(ctx, &t);
-    return st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    return st ? st : put_graph(&arena, cbx_ctx_allocator(ctx), t.graph, name, header, source, err);
 }
 
 cbx_status cbx_aot_write(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, const char *path, cbx_err *err)

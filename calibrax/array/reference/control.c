@@ -177,12 +177,10 @@ CBX__RUN(function)
 
 CBX__RUN(checkpoint_map)
 {
-    cbx__traced map = { 0 };
+    CBX_CLEARED(cbx__traced) map = { 0 };
     cbx_status st = cbx__checkpoint_map(call->ctx, cbx__control_of(call->attrs), &map, err);
 
-    if (!st) st = cbx__graph_eval(call->ctx, map.graph, (cbx_array *const *)call->in, out, err);
-    cbx__traced_clear(call->ctx, &map);
-    return st;
+    return st ? st : cbx__graph_eval(call->ctx, map.graph, (cbx_array *const *)call->in, out, err);
 }
 
 CBX__RUN(custom_vjp_map)

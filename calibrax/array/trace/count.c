@@ -176,24 +176,20 @@ static cbx_status count_traced(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const 
 cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *out,
                           cbx_err *err)
 {
-    cbx__traced t = { 0 };
-    const cbx_status st = count_traced(ctx, f, nin, in, &t, out, err);
-
-    cbx__traced_clear(ctx, &t);
-    return st;
+    CBX_CLEARED(cbx__traced) t = { 0 };
+    return count_traced(ctx, f, nin, in, &t, out, err);
 }
 
 cbx_status cbx_cost_compile(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *work,
                             cbx_cost_program *out, cbx_err *err)
 {
     const uint64_t start = cbx_clock_ns();
-    cbx__traced t = { 0 };
+    CBX_CLEARED(cbx__traced) t = { 0 };
     cbx_status st = count_traced(ctx, f, nin, in, &t, work, err);
     const double trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
 
     if (!st) st = cbx__graph_cost(ctx, t.graph, out, err);
     if (!st) out->times.trace_s = trace_s;
-    cbx__traced_clear(ctx, &t);
     return st;
 }
 

@@ -250,10 +250,9 @@ void cbx__batch_conv(cbx__batch *r)
 void cbx__batch_loop(cbx__batch *r)
 {
     size_t nconst = 0, at = 0;
-    cbx__traced body = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) body = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **in = cbx__owned_list(&l, r->nin), **out = cbx__owned_list(&l, r->nout),
               **order = cbx__array_list(&l, r->nin);
     if (cbx__lists_trace(&l, cbx_prim_name(r->prim))) {
@@ -271,6 +270,4 @@ void cbx__batch_loop(cbx__batch *r)
         cbx__lists_end(&l, r->nout, out, &body);
     }
     if (!l.st) cbx__scan_apply(r->ctx, body.graph, nconst, 0, r->nin - nconst, r->length, false, order, r->out);
-    cbx__traced_clear(r->ctx, &body);
-    cbx__lists_close(&l);
 }

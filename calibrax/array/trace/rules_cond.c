@@ -9,18 +9,18 @@
 typedef struct cond {
     const cbx__control *s;
     size_t n, nin, nout, first_in, *first; /* first: of the constants of each branch */
-    cbx__traced *made;
+    cbx__traced *made;                     /* by branch: what it becomes; then its values, and its linear map */
     cbx__graph **graph;
     size_t *consts;
 } cond;
 
-static void open_cond(cbx__lists *l, cond *k, const cbx_attrs *attrs, size_t nin)
+static void cond_init(cond *k, cbx__lists *l, const cbx_attrs *attrs, size_t nin)
 {
     *k = (cond){ .s = cbx__control_of(attrs) };
     k->n = k->s->n;
     k->nout = k->s->graph[0]->out.n;
     k->first = cbx__list_of(l, k->n, sizeof *k->first);
-    k->made = cbx__list_of(l, k->n, sizeof *k->made);
+    k->made = cbx__list_of(l, 3 * k->n, sizeof *k->made);
     k->graph = cbx__list_of(l, k->n, sizeof *k->graph);
     k->consts = cbx__list_of(l, k->n, sizeof *k->consts);
     k->first_in = 1;
@@ -37,10 +37,9 @@ static void made_branch(cond *k, size_t b, size_t consts)
     k->consts[b] = consts;
 }
 
-static void close_cond(cbx__lists *l, cond *k)
+static void cond_clear(cond *k)
 {
-    for (size_t b = 0; k->made && b < k->n; b++) cbx__traced_clear(l->ctx, &k->made[b]);
-    cbx__lists_close(l);
+    for (size_t b = 0; k->made && b < 3 * k->n; b++) cbx__traced_clear(&k->made[b]);
 }
 
 /* What belongs to input i of branch b among what belongs to the operands. */
@@ -50,11 +49,8 @@ static void forward(cbx__jvp *r)
 {
     bool again = true;
     size_t n = 0;
-    cond k;
-    cbx__lists l;
-
-    cbx__lists_open(&l, r->ctx);
-    open_cond(&l, &k, r->attrs, r->nin);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
+    CBX_SCOPED(cond, k, &l, r->attrs, r->nin);
     const cbx__groups out = { 1, { k.nout } };
     bool *wanted = cbx__flag_list(&l, r->nin), *moves = cbx__flag_list(&l, k.nout), *found = cbx__flag_list(&l, k.nout);
     cbx_array **operands = cbx__array_list(&l, 2 * r->nin), **results = cbx__array_list(&l, 2 * k.nout);
@@ -69,7 +65,7 @@ static void forward(cbx__jvp *r)
             if (!l.st) again |= cbx__grows(k.nout, moves, found) && k.n > 1;
         }
     }
-    if (l.st) goto done;
+    if (l.st) return;
     operands[n++] = r->in[0];
     for (size_t b = 0; b < k.n; b++) {
         made_branch(&k, b, cbx__put_operands(r, k.first[b], k.first[b] + k.s->consts[b], NULL, operands + n));
@@ -78,8 +74,6 @@ static void forward(cbx__jvp *r)
     cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, cbx__put_operands(r, k.first_in, r->nin, NULL, operands + n),
                     operands, results);
     cbx__take_results(r, &out, moves, results);
-done:
-    close_cond(&l, &k);
 }
 
 /* A branch that gives the residuals of all: its own at their place, zeros elsewhere. */
@@ -107,15 +101,13 @@ static void split(cbx__jvp *r)
 {
     bool again = true;
     size_t nres = 0, n = 0;
-    cond k = { 0 };
-    cbx__lists l;
-
-    cbx__lists_open(&l, r->ctx);
-    open_cond(&l, &k, r->attrs, r->nin);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
+    CBX_SCOPED(cond, k, &l, r->attrs, r->nin);
+    if (l.st) return;
     const size_t nout = k.nout;
     bool *moves = cbx__flag_list(&l, nout), *found = cbx__flag_list(&l, nout), *wanted = cbx__flag_list(&l, r->nin);
     cbx_array **operands, **results;
-    cbx__traced *primal = cbx__list_of(&l, k.n, sizeof *primal), *map = cbx__list_of(&l, k.n, sizeof *map);
+    cbx__traced *primal = k.made + k.n, *map = primal + k.n;
     size_t *own = cbx__list_of(&l, k.n, sizeof *own), *res;
     cbx_array_desc *d = NULL;
 
@@ -138,7 +130,7 @@ static void split(cbx__jvp *r)
     for (size_t b = 0; !l.st && b < k.n; b++) pad_residuals(&l, &k, b, &primal[b], nres, d, own[b], map[b].ncaptured);
     operands = cbx__array_list(&l, r->nin + nres);
     results = cbx__array_list(&l, nout + nres);
-    if (l.st) goto done;
+    if (l.st) return;
     for (size_t b = 0; b < k.n; b++) made_branch(&k, b, k.s->consts[b]);
     cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, results);
     for (size_t i = 0; i < nout; i++) r->out[i] = results[i];
@@ -170,12 +162,6 @@ static void split(cbx__jvp *r)
     n = 0;
     for (size_t i = 0; !l.st && i < nout; i++)
         if (moves[i]) r->dt[i] = results[n++];
-done:
-    for (size_t b = 0; primal && map && b < k.n; b++) {
-        cbx__traced_clear(r->ctx, &primal[b]);
-        cbx__traced_clear(r->ctx, &map[b]);
-    }
-    close_cond(&l, &k);
 }
 
 void cbx__jvp_cond(cbx__jvp *r) { (r->linear ? split : forward)(r); }
@@ -187,11 +173,8 @@ void cbx__jvp_cond(cbx__jvp *r) { (r->linear ? split : forward)(r); }
 void cbx__transpose_cond(cbx__transpose *r)
 {
     size_t n = 0, nct = 0;
-    cond k = { 0 };
-    cbx__lists l;
-
-    cbx__lists_open(&l, r->ctx);
-    open_cond(&l, &k, r->attrs, r->nin);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
+    CBX_SCOPED(cond, k, &l, r->attrs, r->nin);
     cbx_array **known = cbx__owned_list(&l, r->nin), **ct = cbx__owned_list(&l, r->nout),
               **din = cbx__owned_list(&l, r->nin), **ends = cbx__array_list(&l, r->nin);
     cbx_array **operands = cbx__array_list(&l, r->nin + r->nout), **results = cbx__array_list(&l, r->nin);
@@ -217,7 +200,7 @@ void cbx__transpose_cond(cbx__transpose *r)
         cbx__lists_end(&l, n, ends, &k.made[b]);
         if (!l.st) made_branch(&k, b, consts);
     }
-    if (l.st) goto done;
+    if (l.st) return;
     n = 0;
     for (size_t i = 0; i < r->nin; i++)
         if (r->in[i]) operands[n++] = r->in[i], nct += i >= k.first_in;
@@ -227,8 +210,6 @@ void cbx__transpose_cond(cbx__transpose *r)
     n = 0;
     for (size_t i = 1; i < r->nin; i++)
         if (!r->in[i]) r->din[i] = results[n++];
-done:
-    close_cond(&l, &k);
 }
 
 /*
@@ -237,16 +218,13 @@ done:
  */
 void cbx__batch_cond(cbx__batch *r)
 {
-    cond k = { 0 };
-    cbx__lists l;
-
-    cbx__lists_open(&l, r->ctx);
-    open_cond(&l, &k, r->attrs, r->nin);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
+    CBX_SCOPED(cond, k, &l, r->attrs, r->nin);
     bool *mapped = cbx__flag_list(&l, r->nin), *forced = cbx__flag_list(&l, k.nout),
          *found = cbx__flag_list(&l, k.nout);
     cbx_array **in = cbx__array_list(&l, r->nin), **out = cbx__array_list(&l, k.nout);
 
-    if (l.st) goto done;
+    if (l.st) return;
     memset(forced, true, k.nout * sizeof *forced);
     for (size_t b = 0; !l.st && b < k.n; b++) {
         const cbx__graph *g = k.s->graph[b];
@@ -271,6 +249,4 @@ void cbx__batch_cond(cbx__batch *r)
         }
     }
     if (!l.st && !r->mapped[0]) cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, r->out);
-done:
-    close_cond(&l, &k);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void cbx__lists_open(cbx__lists *l, cbx_ctx *ctx)
+void cbx__lists_init(cbx__lists *l, cbx_ctx *ctx)
 {
     *l = (cbx__lists){ .ctx = ctx };
     cbx_arena_init(&l->arena, cbx_ctx_allocator(ctx));
@@ -33,7 +33,7 @@ cbx_array **cbx__owned_list(cbx__lists *l, size_t n)
     return o->list;
 }
 
-void cbx__lists_close(cbx__lists *l)
+void cbx__lists_clear(cbx__lists *l)
 {
     if (l->st) cbx__refuse(l->ctx, l->st, "%s", l->err.message);
     cbx_arena_clear(&l->arena);
@@ -55,7 +55,7 @@ void cbx__inputs(cbx__lists *l, const cbx__graph *g, size_t from, size_t end, co
 void cbx__lists_end(cbx__lists *l, size_t nout, cbx_array *const *out, cbx__traced *end)
 {
     if (!l->st) l->st = cbx_ctx_pending(l->ctx, &l->err);
-    cbx__traced_clear(l->ctx, end);
+    cbx__traced_clear(end);
     l->st = cbx__trace_end(&l->trace, l->st, nout, out, end, &l->err);
     cbx_scope_close(&l->scope, NULL);
     for (cbx__owned *o = l->owned; o; o = o->next) cbx__arrays_free(o->n, o->list);
@@ -67,7 +67,7 @@ void cbx__lists_end(cbx__lists *l, size_t nout, cbx_array *const *out, cbx__trac
     l->st = cbx_fail(&l->err, CBX_EUNSUPPORTED,
                      "a derivative that is used in '%s' uses a traced array from outside: pass it as an operand",
                      end->graph->name);
-    cbx__traced_clear(l->ctx, end);
+    cbx__traced_clear(end);
 }
 
 void cbx__reorder(cbx__lists *l, cbx__graph *g, const size_t *order)
@@ -77,6 +77,14 @@ void cbx__reorder(cbx__lists *l, cbx__graph *g, const size_t *order)
     if (!old) return;
     memcpy(old, g->in.items, g->in.n * sizeof *old);
     for (size_t i = 0; i < g->in.n; i++) g->in.items[i] = old[order[i]];
+}
+
+cbx_status cbx__like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
+                           cbx_err *err)
+{
+    if (cbx_array_desc_equal(&a->desc, d)) return CBX_OK;
+    return cbx_fail(err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
+                    what, i, name, CBX__DESC_TEXT(&a->desc), CBX__DESC_TEXT(d));
 }
 
 bool cbx__grows(size_t n, bool *known, const bool *found)
@@ -144,7 +152,7 @@ size_t cbx__linearize_function(cbx__lists *l, const cbx__graph *g, const bool *m
     cbx_array **in = cbx__owned_list(l, g->in.n), **out = cbx__owned_list(l, g->out.n), **ends;
     size_t more = 0;
 
-    cbx__traced_clear(l->ctx, map);
+    cbx__traced_clear(map);
     if (!cbx__lists_trace(l, g->name)) return 0;
     cbx__inputs(l, g, 0, g->in.n, NULL, in);
     if (!l->st) l->st = cbx__graph_linearize(l->ctx, g, in, moves, forced, out, map, out_moves, &l->err);

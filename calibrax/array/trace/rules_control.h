@@ -22,7 +22,7 @@ typedef struct cbx__lists {
     struct cbx__owned *owned;
 } cbx__lists;
 
-void cbx__lists_open(cbx__lists *l, cbx_ctx *ctx);
+void cbx__lists_init(cbx__lists *l, cbx_ctx *ctx);
 /** n zeroed items and one more; NULL without memory, which is a failure of the rule. */
 void *cbx__list_of(cbx__lists *l, size_t n, size_t size);
 static inline cbx_array **cbx__array_list(cbx__lists *l, size_t n) { return cbx__list_of(l, n, sizeof(cbx_array *)); }
@@ -30,7 +30,7 @@ static inline bool *cbx__flag_list(cbx__lists *l, size_t n) { return cbx__list_o
 /** A list of references, which are freed, and forgotten, where each trace ends. */
 cbx_array **cbx__owned_list(cbx__lists *l, size_t n);
 /** Frees the lists and records the failure, if there is one. */
-void cbx__lists_close(cbx__lists *l);
+void cbx__lists_clear(cbx__lists *l);
 /** Opens a trace and a scope; false: the rule has failed, and neither is open. */
 bool cbx__lists_trace(cbx__lists *l, const char *name);
 /** Ends both; *end, which is cleared, has the trace. */
@@ -45,6 +45,9 @@ static inline cbx_array *cbx__some(cbx_ctx *ctx, cbx_array *a, const cbx_array_d
 void cbx__inputs(cbx__lists *l, const cbx__graph *g, size_t from, size_t end, const bool *chosen, cbx_array **out);
 /** The inputs of a graph in another order. */
 void cbx__reorder(cbx__lists *l, cbx__graph *g, const size_t *order);
+/** CBX_ESHAPE or CBX_EDTYPE unless a, a tangent, cotangent or result of the named function, is as described. */
+cbx_status cbx__like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
+                           cbx_err *err);
 /** True if a flag of `found` was not in `known`, which it joins. */
 bool cbx__grows(size_t n, bool *known, const bool *found);
 

@@ -40,16 +40,9 @@ static bool constants_rest(const cbx__jvp *r, const function *k)
 }
 
 /* What a user's rule returned must be as described. */
-static bool is_like(cbx_ctx *ctx, const cbx_fn *rule, const char *what, size_t i, const cbx_array *a,
-                    const cbx_array_desc *d)
+static bool is_like(cbx_ctx *ctx, const cbx_fn *rule, size_t i, const cbx_array *a, const cbx_array_desc *d)
 {
-    char is[160], must[160];
-
-    if (cbx_array_is_failed(a)) return false;
-    if (cbx_array_desc_equal(&a->desc, d)) return true;
-    return cbx__refused(ctx, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
-                        what, i, rule->name, cbx_array_desc_text(&a->desc, is, sizeof is),
-                        cbx_array_desc_text(d, must, sizeof must));
+    return !cbx_array_is_failed(a) && !cbx__like_check(rule->name, "result", i, a, d, cbx__sticky(ctx));
 }
 
 /* ---- custom_jvp ---- */
@@ -63,7 +56,7 @@ static void linearized_rule(cbx__jvp *r, cbx__lists *l, const function *k, cbx_a
     const cbx_fn *rule = k->call.rule[0];
     cbx_array_desc *d = cbx__list_of(l, rule->nin, sizeof *d);
     cbx_array **out = cbx__list_of(l, 2 * rule->nout, sizeof *out), **dt = out + rule->nout, **all, **t;
-    cbx__traced made = { 0 };
+    CBX_CLEARED(cbx__traced) made = { 0 };
 
     for (size_t i = 0; !l->st && i < rule->nin; i++) d[i] = operands[i]->desc;
     if (!l->st) l->st = cbx__trace_fn(r->ctx, rule, d, &made, &l->err);
@@ -82,19 +75,17 @@ static void linearized_rule(cbx__jvp *r, cbx__lists *l, const function *k, cbx_a
     for (size_t i = k->nout; !l->st && i < rule->nout;
          i++) /* a tangent may not move, and so have no array of its own */
         if (has_tangent(cbx__graph_out(k->f, i - k->nout)) &&
-            !is_like(r->ctx, rule, "result", i, out[i], cbx__graph_out(k->f, i - k->nout)))
+            !is_like(r->ctx, rule, i, out[i], cbx__graph_out(k->f, i - k->nout)))
             l->st = cbx_ctx_pending(r->ctx, &l->err);
-    cbx__traced_clear(r->ctx, &made);
 }
 
 void cbx__jvp_custom_jvp(cbx__jvp *r)
 {
     const function k = function_of(r->prim, r->attrs);
     const cbx_fn *rule = k.call.rule[0];
-    cbx__lists l;
 
     if (!constants_rest(r, &k)) return;
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **operands = cbx__array_list(&l, 2 * k.nin), **ends = cbx__array_list(&l, 2 * k.nout);
     for (size_t i = 0; !l.st && i < k.nin; i++) {
         operands[i] = r->in[i];
@@ -109,12 +100,11 @@ void cbx__jvp_custom_jvp(cbx__jvp *r)
     for (size_t i = 0; !l.st && i < k.nout; i++) {
         const cbx_array_desc *d = cbx__graph_out(k.f, i);
         const bool moves = has_tangent(d) && ends[k.nout + i];
-        if (!is_like(r->ctx, rule, "result", i, ends[i], d)) break;
-        if (moves && !is_like(r->ctx, rule, "result", k.nout + i, ends[k.nout + i], d)) break;
+        if (!is_like(r->ctx, rule, i, ends[i], d)) break;
+        if (moves && !is_like(r->ctx, rule, k.nout + i, ends[k.nout + i], d)) break;
         r->out[i] = ends[i];
         if (moves) r->dt[i] = ends[k.nout + i];
     }
-    cbx__lists_close(&l);
 }
 
 /* ---- custom_vjp ---- */
@@ -133,23 +123,22 @@ void cbx__jvp_custom_vjp(cbx__jvp *r)
     const cbx_fn *fwd = k.call.rule[CBX__FORWARD];
     const size_t nres = fwd->nout - k.nout;
     size_t n = nres, moving = 0;
-    cbx__lists l;
 
     if (!r->linear) {
         refuse_forward(r->ctx, k.f);
         return;
     }
     if (!constants_rest(r, &k)) return;
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **ends = cbx__array_list(&l, fwd->nout), **operands = cbx__array_list(&l, nres + k.nin);
     cbx_array **tangents = cbx__array_list(&l, k.nout);
     bool *moves = cbx__flag_list(&l, k.nall);
     if (!l.st) l.st = cbx_fn_call(r->ctx, fwd, k.nin, r->in, fwd->nout, ends);
     for (size_t i = 0; !l.st && i < k.nout; i++) {
-        if (!is_like(r->ctx, fwd, "result", i, ends[i], cbx__graph_out(k.f, i))) goto done;
+        if (!is_like(r->ctx, fwd, i, ends[i], cbx__graph_out(k.f, i))) return;
         r->out[i] = ends[i];
     }
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(operands, ends + k.nout, nres * sizeof *operands);
     for (size_t i = 0; i < k.nin; i++) {
         moves[i] = r->t[i] != NULL;
@@ -160,8 +149,6 @@ void cbx__jvp_custom_vjp(cbx__jvp *r)
                       n, operands, tangents);
     for (size_t i = 0; i < k.nout; i++)
         if (has_tangent(cbx__graph_out(k.f, i))) r->dt[i] = tangents[moving++];
-done:
-    cbx__lists_close(&l);
 }
 
 void cbx__transpose_custom_vjp_map(cbx__transpose *r)
@@ -170,11 +157,10 @@ void cbx__transpose_custom_vjp_map(cbx__transpose *r)
     const cbx_fn *bwd = k.call.rule[CBX__BACKWARD];
     const size_t nres = k.call.nres;
     size_t moving = 0, tangent = nres;
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **operands = cbx__array_list(&l, nres + k.nout), **din = cbx__array_list(&l, k.nin);
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(operands, r->in, nres * sizeof *operands);
     for (size_t i = 0; i < k.nout; i++) {
         const cbx_array_desc *d = cbx__graph_out(k.f, i);
@@ -183,11 +169,9 @@ void cbx__transpose_custom_vjp_map(cbx__transpose *r)
     l.st = cbx_fn_call(r->ctx, bwd, nres + k.nout, operands, k.nin, din);
     for (size_t i = 0; !l.st && i < k.nin; i++) {
         if (!k.call.moves[i]) continue;
-        if (!is_like(r->ctx, bwd, "result", i, din[i], cbx__graph_in(k.f, i))) break;
+        if (!is_like(r->ctx, bwd, i, din[i], cbx__graph_in(k.f, i))) break;
         r->din[tangent++] = din[i];
     }
-done:
-    cbx__lists_close(&l);
 }
 
 /* The map itself is not known. */
@@ -264,15 +248,14 @@ static cbx_status batch_rules(cbx__lists *l, const function *k, const bool *mapp
 void cbx__batch_custom(cbx__batch *r)
 {
     const function k = function_of(r->prim, r->attrs);
-    cbx__traced all = { 0 };
+    CBX_CLEARED(cbx__traced) all = { 0 };
     cbx_fn *rule[2] = { NULL, NULL };
     bool any = false;
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *mapped = cbx__flag_list(&l, k.nall), *forced = cbx__flag_list(&l, k.nout);
     cbx_array **operands = cbx__array_list(&l, k.nall);
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(mapped, r->mapped, k.nall * sizeof *mapped);
     memcpy(operands, r->in, k.nall * sizeof *operands);
     memset(forced, true, k.nout * sizeof *forced);
@@ -285,10 +268,7 @@ void cbx__batch_custom(cbx__batch *r)
     if (!l.st && !batch_rules(&l, &k, mapped, rule))
         cbx__called_apply(r->ctx, &(cbx__called){ r->prim, all.graph, k.call.nconst, rule, NULL, 0, 0 }, k.nall,
                           operands, r->out);
-done:
     for (size_t i = 0; i < CBX_LEN(rule); i++) cbx_fn_free(rule[i]);
-    cbx__traced_clear(r->ctx, &all);
-    cbx__lists_close(&l);
 }
 
 /* ---- checkpoint ---- */
@@ -297,14 +277,13 @@ void cbx__jvp_checkpoint(cbx__jvp *r)
 {
     const function k = function_of(r->prim, r->attrs);
     const cbx__groups in = { 1, { k.nall } }, out = { 1, { k.nout } };
-    cbx__traced both = { 0 };
+    CBX_CLEARED(cbx__traced) both = { 0 };
     size_t n = 0, nin;
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **operands = cbx__array_list(&l, 2 * k.nall), **ends = cbx__array_list(&l, 2 * k.nout);
     bool *moves = cbx__flag_list(&l, k.nall), *out_moves = cbx__flag_list(&l, k.nout);
-    if (l.st) goto done;
+    if (l.st) return;
     for (size_t i = 0; i < k.nall; i++) moves[i] = r->t[i] != NULL;
     nin = cbx__put_operands(r, 0, k.nall, moves, operands);
     if (r->linear) {
@@ -313,31 +292,25 @@ void cbx__jvp_checkpoint(cbx__jvp *r)
                           nin, operands, ends);
         for (size_t i = 0; i < k.nout; i++)
             if (has_tangent(cbx__graph_out(k.f, i))) r->dt[i] = ends[n++];
-        goto done;
+        return;
     }
     cbx__jvp_function(&l, k.f, &in, moves, &out, NULL, out_moves, false, true, &both);
-    if (l.st) goto done;
+    if (l.st) return;
     cbx__called_apply(r->ctx, &(cbx__called){ r->prim, both.graph, 0, NULL, NULL, 0, k.call.mode }, nin, operands,
                       ends);
     cbx__take_results(r, &out, out_moves, ends);
-done:
-    cbx__traced_clear(r->ctx, &both);
-    cbx__lists_close(&l);
 }
 
 void cbx__batch_checkpoint(cbx__batch *r)
 {
     const function k = function_of(r->prim, r->attrs);
-    cbx__traced all = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) all = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx__batch_function(&l, k.f, r->length, r->mapped, NULL, r->out_mapped, &all);
     if (!l.st)
         cbx__called_apply(r->ctx, &(cbx__called){ r->prim, all.graph, k.call.nconst, NULL, NULL, 0, k.call.mode },
                           k.nall, r->in, r->out);
-    cbx__traced_clear(r->ctx, &all);
-    cbx__lists_close(&l);
 }
 
 /* ---- the linear map of a checkpoint ---- */
@@ -354,7 +327,7 @@ static void trace_backward(cbx__lists *l, const cbx__graph *f, const bool *moves
     cbx_array **of_moving = cbx__array_list(l, nout), **ends = cbx__array_list(l, nin), **known, **din;
     bool *out_moves = cbx__flag_list(l, nout);
     size_t k = 0, n = 0, wanted = 0;
-    cbx__traced map = { 0 };
+    CBX_CLEARED(cbx__traced) map = { 0 };
 
     if (!cbx__lists_trace(l, f->name)) return;
     cbx__inputs(l, f, 0, nin, NULL, in);
@@ -371,19 +344,17 @@ static void trace_backward(cbx__lists *l, const cbx__graph *f, const bool *moves
     for (size_t i = 0; !l->st && i < nin; i++)
         if (moves[i]) ends[n] = cbx__some(l->ctx, din[n], cbx__graph_in(f, i)), n++;
     cbx__lists_end(l, wanted, ends, end);
-    cbx__traced_clear(l->ctx, &map);
 }
 
 void cbx__transpose_checkpoint_map(cbx__transpose *r)
 {
     const function k = function_of(r->prim, r->attrs);
-    cbx__traced back = { 0 };
+    CBX_CLEARED(cbx__traced) back = { 0 };
     size_t n = 0, nin = k.nall;
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **operands = cbx__array_list(&l, k.nall + k.nout), **ct = cbx__array_list(&l, k.nout);
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(operands, r->in, k.nall * sizeof *operands);
     for (size_t i = 0; i < k.nout; i++) {
         if (!has_tangent(cbx__graph_out(k.f, i))) continue;
@@ -394,35 +365,29 @@ void cbx__transpose_checkpoint_map(cbx__transpose *r)
     if (!l.st)
         cbx__called_apply(r->ctx, &(cbx__called){ CBX_PRIM_CHECKPOINT, back.graph, 0, NULL, NULL, 0, 1 }, nin, operands,
                           r->din + k.nall);
-done:
-    cbx__traced_clear(r->ctx, &back);
-    cbx__lists_close(&l);
 }
 
 cbx_status cbx__checkpoint_map(cbx_ctx *ctx, const cbx__control *s, cbx__traced *out, cbx_err *err)
 {
     const cbx__graph *f = s->graph[0];
     const cbx__groups inputs = { 1, { f->in.n } }, results = { 1, { f->out.n } };
-    cbx__lists l;
     cbx_status st;
 
-    cbx__lists_open(&l, ctx);
+    CBX_SCOPED(cbx__lists, l, ctx);
     bool *forced = cbx__flag_list(&l, f->out.n), *out_moves = cbx__flag_list(&l, f->out.n);
     for (size_t i = 0; !l.st && i < f->out.n; i++) forced[i] = has_tangent(cbx__graph_out(f, i));
     cbx__jvp_function(&l, f, &inputs, s->moves, &results, forced, out_moves, false, false, out);
     st = l.st;
     if (st && err) *err = l.err;
     l.st = CBX_OK; /* reported in err */
-    cbx__lists_close(&l);
     return st;
 }
 
 void cbx__jvp_checkpoint_map(cbx__jvp *r)
 {
-    cbx__traced map = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) map = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     l.st = cbx__checkpoint_map(r->ctx, cbx__control_of(r->attrs), &map, &l.err);
     cbx_array **out = cbx__array_list(&l, 2 * r->nout), **dt = out + r->nout;
     if (!l.st) l.st = cbx__graph_jvp(r->ctx, map.graph, r->in, r->t, r->linear, out, dt, &l.err);
@@ -430,22 +395,17 @@ void cbx__jvp_checkpoint_map(cbx__jvp *r)
         r->out[i] = cbx_scope_hold(r->ctx, out[i]);
         if (dt[i]) r->dt[i] = cbx_scope_hold(r->ctx, dt[i]);
     }
-    cbx__traced_clear(r->ctx, &map);
-    cbx__lists_close(&l);
 }
 
 void cbx__batch_checkpoint_map(cbx__batch *r)
 {
-    cbx__traced map = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) map = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     l.st = cbx__checkpoint_map(r->ctx, cbx__control_of(r->attrs), &map, &l.err);
     cbx_array **out = cbx__array_list(&l, r->nout);
     if (!l.st) l.st = cbx__graph_batch(r->ctx, map.graph, r->length, r->in, r->mapped, out, r->out_mapped, &l.err);
     for (size_t i = 0; !l.st && i < r->nout; i++) r->out[i] = cbx_scope_hold(r->ctx, out[i]);
-    cbx__traced_clear(r->ctx, &map);
-    cbx__lists_close(&l);
 }
 
 /* ---- functions that read values ---- */

@@ -18,11 +18,10 @@ static void forward(cbx__jvp *r)
     const size_t nin = body->in.n, nout = body->out.n, first = s->consts[0], nc = s->ncarry;
     const cbx__groups in = { 3, { first, first + nc, nin } }, out = { 2, { nc, nout } };
     bool again = true;
-    cbx__traced both = { 0 };
+    CBX_CLEARED(cbx__traced) both = { 0 };
     size_t n = 0, counts[3];
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *moves = cbx__flag_list(&l, nin), *forced = cbx__flag_list(&l, nout), *out_moves = cbx__flag_list(&l, nout);
     cbx_array **operands = cbx__array_list(&l, 2 * nin), **results = cbx__array_list(&l, 2 * nout);
 
@@ -32,14 +31,11 @@ static void forward(cbx__jvp *r)
         cbx__jvp_function(&l, body, &in, moves, &out, forced, out_moves, false, true, &both);
         again = !l.st && cbx__grows(nc, moves + first, out_moves);
     }
-    if (l.st) goto done;
+    if (l.st) return;
     for (int k = 0; k < in.n; n += counts[k++])
         counts[k] = cbx__put_operands(r, k ? in.end[k - 1] : 0, in.end[k], moves, operands + n);
     cbx__scan_apply(r->ctx, both.graph, counts[0], counts[1], counts[2], s->length, s->reverse, operands, results);
     cbx__take_results(r, &out, out_moves, results);
-done:
-    cbx__traced_clear(r->ctx, &both);
-    cbx__lists_close(&l);
 }
 
 /* ---- split into values and a linear map ---- */
@@ -50,13 +46,12 @@ static void split(cbx__jvp *r)
     const cbx__graph *body = s->graph[CBX__SCAN_BODY];
     const size_t nin = body->in.n, nout = body->out.n, first = s->consts[0], nc = s->ncarry, first_x = first + nc;
     bool again = true;
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *moves = cbx__flag_list(&l, nin), *direct = cbx__flag_list(&l, nin), *forced = cbx__flag_list(&l, nout),
          *out_moves = cbx__flag_list(&l, nout);
     cbx_array **operands, **results;
-    cbx__traced primal = { 0 }, map = { 0 };
+    CBX_CLEARED(cbx__traced) primal = { 0 }, map = { 0 };
     size_t *res = NULL, *order, *place = cbx__list_of(&l, nin, sizeof *place), extra = 0, n = 0, tangents = 0,
            counts[3];
 
@@ -73,7 +68,7 @@ static void split(cbx__jvp *r)
     results = cbx__array_list(&l, nout + extra);
     operands = cbx__array_list(&l, nin + nres);
     order = cbx__list_of(&l, nin + nres, sizeof *order);
-    if (l.st) goto done;
+    if (l.st) return;
     cbx__scan_apply(r->ctx, primal.graph, first, nc, s->nxs, s->length, s->reverse, r->in, results);
     memcpy(r->out, results, nout * sizeof *results);
 
@@ -97,15 +92,11 @@ static void split(cbx__jvp *r)
         if (moves[i]) order[n] = place[i], operands[n++] = r->t[i];
     counts[2] = n - counts[0] - counts[1];
     cbx__reorder(&l, map.graph, order);
-    if (l.st) goto done;
+    if (l.st) return;
     cbx__scan_apply(r->ctx, map.graph, counts[0], counts[1], counts[2], s->length, s->reverse, operands, results);
     n = 0;
     for (size_t i = 0; i < nout; i++)
         if (out_moves[i]) r->dt[i] = results[n++];
-done:
-    cbx__traced_clear(r->ctx, &primal);
-    cbx__traced_clear(r->ctx, &map);
-    cbx__lists_close(&l);
 }
 
 void cbx__jvp_scan(cbx__jvp *r) { (r->linear ? split : forward)(r); }
@@ -116,16 +107,15 @@ void cbx__transpose_scan(cbx__transpose *r)
     const cbx__graph *map = s->graph[CBX__SCAN_BODY];
     const size_t nin = map->in.n, nout = map->out.n, first = s->consts[0], nc = s->ncarry, first_x = first + nc;
     size_t n = 0, nends = 0, counts[3] = { 0 };
-    cbx__traced back = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) back = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     cbx_array **known = cbx__owned_list(&l, nin), **ct = cbx__owned_list(&l, nout), **sums = cbx__owned_list(&l, nin),
               **din = cbx__owned_list(&l, nin);
     cbx_array **ends = cbx__array_list(&l, nin), **operands = cbx__array_list(&l, nin + nout + nin),
               **results = cbx__array_list(&l, nin);
     bool *linear = cbx__flag_list(&l, nin);
-    if (!cbx__lists_trace(&l, map->name)) goto done;
+    if (!cbx__lists_trace(&l, map->name)) return;
     for (size_t i = 0; i < nin; i++) linear[i] = !r->in[i] || (i >= first && i < first_x);
     /*
      * constants: the known ones; carry: cotangents of the carry, sums for linear constants; xs:
@@ -147,7 +137,7 @@ void cbx__transpose_scan(cbx__transpose *r)
     for (size_t i = first_x; !l.st && i < nin; i++)
         if (linear[i]) ends[nends++] = cbx__some(r->ctx, din[i], cbx__graph_in(map, i));
     cbx__lists_end(&l, nends, ends, &back);
-    if (l.st) goto done;
+    if (l.st) return;
 
     for (size_t i = 0; i < first; i++)
         if (!linear[i]) operands[n++] = r->in[i];
@@ -168,9 +158,6 @@ void cbx__transpose_scan(cbx__transpose *r)
         if (linear[i]) r->din[i] = results[n++];
     for (size_t i = first_x; i < nin; i++)
         if (linear[i]) r->din[i] = results[n++];
-done:
-    cbx__traced_clear(r->ctx, &back);
-    cbx__lists_close(&l);
 }
 
 void cbx__batch_scan(cbx__batch *r)
@@ -179,20 +166,19 @@ void cbx__batch_scan(cbx__batch *r)
     const cbx__graph *body = s->graph[CBX__SCAN_BODY];
     const size_t nin = body->in.n, nout = body->out.n, first = s->consts[0], nc = s->ncarry, first_x = first + nc;
     bool again = true;
-    cbx__traced all = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) all = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *mapped = cbx__flag_list(&l, nin), *forced = cbx__flag_list(&l, nout);
     cbx_array **operands = cbx__array_list(&l, nin);
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(mapped, r->mapped, nin * sizeof *mapped);
     while (again && !l.st) {
         memcpy(forced, mapped + first, nc * sizeof *forced);
         cbx__batch_function(&l, body, r->length, mapped, forced, r->out_mapped, &all);
         again = !l.st && cbx__grows(nc, mapped + first, r->out_mapped);
     }
-    if (l.st) goto done;
+    if (l.st) return;
     for (size_t i = 0; i < nin; i++) {
         operands[i] = r->in[i];
         if (i >= first && i < first_x && mapped[i])
@@ -202,7 +188,4 @@ void cbx__batch_scan(cbx__batch *r)
     cbx__scan_apply(r->ctx, all.graph, first, nc, s->nxs, s->length, s->reverse, operands, r->out);
     for (size_t i = nc; i < nout; i++)
         if (r->out_mapped[i]) r->out[i] = cbx_moveaxis(r->ctx, r->out[i], 1, 0);
-done:
-    cbx__traced_clear(r->ctx, &all);
-    cbx__lists_close(&l);
 }

@@ -341,14 +341,13 @@ void cbx__by_formula(cbx__jvp *r, cbx_array_fn formula)
     const cbx_fn f = { cbx_prim_name(r->prim), formula, (void *)(uintptr_t)r->attrs, r->nin, r->nout, NULL };
     cbx_array_desc d[MAX_OPERANDS];
     cbx_array *out[MAX_RESULTS] = { NULL }, *dt[MAX_RESULTS] = { NULL };
-    cbx__traced traced = { 0 };
+    CBX_CLEARED(cbx__traced) traced = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
     for (size_t i = 0; i < r->nin; i++) d[i] = r->in[i]->desc;
     st = cbx__trace_fn(r->ctx, &f, d, &traced, &err);
     if (!st) st = cbx__graph_jvp(r->ctx, traced.graph, r->in, r->t, r->linear, out, dt, &err);
-    cbx__traced_clear(r->ctx, &traced);
     if (st) {
         cbx__refuse(r->ctx, st, "%s", err.message);
         return;

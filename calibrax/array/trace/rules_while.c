@@ -24,11 +24,10 @@ void cbx__jvp_while(cbx__jvp *r)
     const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, carry = nt + nb;
     const cbx__groups in = { 2, { nb, nb + nc } }, out = { 1, { nc } };
     bool again = true;
-    cbx__traced step = { 0 }, test = { 0 };
+    CBX_CLEARED(cbx__traced) step = { 0 }, test = { 0 };
     size_t nends = 0, counts[2] = { nt, 0 };
-    cbx__lists l;
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *moves = cbx__flag_list(&l, r->nin), *out_moves = cbx__flag_list(&l, nc);
     cbx_array **operands = cbx__array_list(&l, 2 * r->nin), **ends = cbx__array_list(&l, 2 * nc);
 
@@ -39,23 +38,19 @@ void cbx__jvp_while(cbx__jvp *r)
     }
     if (!l.st && nends == nc) {
         cbx__while_apply(r->ctx, s->graph, s->consts, nc, r->in, r->out);
-        goto done;
+        return;
     }
     if (!l.st && r->linear)
         l.st = cbx_fail(&l.err, CBX_EUNSUPPORTED,
                         "'while_loop' has no reverse derivative: its number of steps is "
                         "unknown; use 'fori_loop' or 'scan'");
     trace_test(&l, s, moves + nt, &test);
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(operands, r->in, nt * sizeof *operands);
     counts[CBX__WHILE_BODY] = cbx__put_operands(r, nt, carry, moves, operands + nt);
     cbx__put_operands(r, carry, r->nin, moves, operands + nt + counts[CBX__WHILE_BODY]);
     cbx__while_apply(r->ctx, (cbx__graph *const[]){ test.graph, step.graph }, counts, nends, operands, ends);
     cbx__take_results(r, &out, out_moves, ends);
-done:
-    cbx__traced_clear(r->ctx, &step);
-    cbx__traced_clear(r->ctx, &test);
-    cbx__lists_close(&l);
 }
 
 /*
@@ -92,15 +87,14 @@ void cbx__batch_while(cbx__batch *r)
     const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
     const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nt + nb + nc;
     bool again = true, differs = false;
-    cbx__traced tests = { 0 }, bodies = { 0 }, any = { 0 }, some_go = { 0 };
-    cbx__lists l;
+    CBX_CLEARED(cbx__traced) tests = { 0 }, bodies = { 0 }, any = { 0 }, some_go = { 0 };
 
-    cbx__lists_open(&l, r->ctx);
+    CBX_SCOPED(cbx__lists, l, r->ctx);
     bool *mapped = cbx__flag_list(&l, nin), *of_test = cbx__flag_list(&l, nt + nc), *forced = cbx__flag_list(&l, nc);
     cbx_array **operands = cbx__array_list(&l, nin + nt);
     size_t consts[2] = { nt, nb };
 
-    if (l.st) goto done;
+    if (l.st) return;
     memcpy(mapped, r->mapped, nin * sizeof *mapped);
     while (again && !l.st) {
         memcpy(of_test, mapped, nt * sizeof *mapped);
@@ -111,25 +105,19 @@ void cbx__batch_while(cbx__batch *r)
         for (size_t i = 0; differs && i < nc; i++) r->out_mapped[i] = true;
         again = !l.st && cbx__grows(nc, mapped + nt + nb, r->out_mapped);
     }
-    if (l.st) goto done;
+    if (l.st) return;
     for (size_t i = 0; i < nin; i++)
         operands[i] = i >= nt + nb && mapped[i] ? cbx__spread(r->ctx, r->in[i], r->mapped[i], r->length) : r->in[i];
     if (!differs) {
         cbx__while_apply(r->ctx, (cbx__graph *const[]){ tests.graph, bodies.graph }, consts, nc, operands, r->out);
-        goto done;
+        return;
     }
     guarded(&l, s, tests.graph, NULL, operands, &any);
     guarded(&l, s, tests.graph, bodies.graph, operands, &some_go);
-    if (l.st) goto done;
+    if (l.st) return;
     /* the body tests, too: it also takes the constants of the test */
     memmove(operands + nt + nt, operands + nt, (nb + nc) * sizeof *operands);
     memcpy(operands + nt, operands, nt * sizeof *operands);
     consts[CBX__WHILE_BODY] = nt + nb;
     cbx__while_apply(r->ctx, (cbx__graph *const[]){ any.graph, some_go.graph }, consts, nc, operands, r->out);
-done:
-    cbx__traced_clear(r->ctx, &tests);
-    cbx__traced_clear(r->ctx, &bodies);
-    cbx__traced_clear(r->ctx, &any);
-    cbx__traced_clear(r->ctx, &some_go);
-    cbx__lists_close(&l);
 }

@@ -210,11 +210,11 @@ cbx_status cbx__trace_end(cbx__trace *t, cbx_status st, size_t nout, cbx_array *
     return st;
 }
 
-void cbx__traced_clear(cbx_ctx *ctx, cbx__traced *t)
+void cbx__traced_clear(cbx__traced *t)
 {
     if (!t->graph) return;
     cbx__arrays_free(t->ncaptured, t->captured);
-    cbx_mem_free(cbx_ctx_allocator(ctx), t->captured, (t->ncaptured + 1) * sizeof *t->captured);
+    cbx_mem_free(&t->graph->al, t->captured, (t->ncaptured + 1) * sizeof *t->captured);
     cbx__graph_unref(t->graph);
     *t = (cbx__traced){ 0 };
 }
@@ -267,6 +267,6 @@ cbx_status cbx_fn_infer(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_arr
     if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
     if (st) return st;
     for (size_t i = 0; i < nout; i++) out[i] = *cbx__graph_out(t.graph, i);
-    cbx__traced_clear(ctx, &t);
+    cbx__traced_clear(&t);
     return CBX_OK;
 }

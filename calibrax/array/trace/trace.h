@@ -15,6 +15,7 @@
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/graph.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 
 struct cbx__state;
 
@@ -49,7 +50,7 @@ cbx_status cbx__trace_input(cbx__trace *t, const cbx_array_desc *desc, cbx_array
  */
 cbx_status cbx__trace_end(cbx__trace *t, cbx_status st, size_t nout, cbx_array *const *out, cbx__traced *end,
                           cbx_err *err);
-void cbx__traced_clear(cbx_ctx *ctx, cbx__traced *t);
+void cbx__traced_clear(cbx__traced *t);
 
 /**
  * The trace that an operation on such operands belongs to, NULL: none; CBX_EINVAL: an operand's
