@@ -153,7 +153,7 @@ static cbx__program *program_of(const cbx_fn *f, const cbx_array_desc *descs, cb
     CHECK_OK(cbx__trace_fn(ctx, f, descs, &traced, &err), &err, why);
     CHECK_OK(cbx__graph_simplify(ctx, traced.graph, simple, &err), &err, why);
     cbx__traced_clear(&traced);
-    CHECK_OK(cbx__program_create_gpu(ctx, *simple, &p, &err), &err, why);
+    CHECK_OK(cbx__program_create(ctx, *simple, NULL, &p, &err), &err, why);
     return p;
 }
 
@@ -312,7 +312,7 @@ static cbx_status make_and_run(cbx_ctx *c, void *user)
     if (!st) st = cbx__trace_fn(c, CBX_FN(fold_all, (void *)(uintptr_t)&f, 1, FOLDS), &d, &traced, &err);
     if (!st) st = cbx__graph_simplify(c, traced.graph, &simple, &err);
     cbx__traced_clear(&traced);
-    if (!st) st = cbx__program_create_gpu(c, simple, &p, &err);
+    if (!st) st = cbx__program_create(c, simple, NULL, &p, &err);
     for (int run = 0; run < 2 && !st; run++) {
         st = cbx__program_run(c, p, gpu_played(), &in, have, &err);
         if (!st) cbx__arrays_free(FOLDS, have);

@@ -148,7 +148,7 @@ static double bandwidth(cbx__gpu *gpu, size_t i, cbx_array *const *in, void *con
     CHECK_OK(cbx__trace_fn(ctx, CBX_FN(cases[i].f, NULL, OPERANDS, 1), descs, &traced, &err), &err, cases[i].name);
     CHECK_OK(cbx__graph_simplify(ctx, traced.graph, &simple, &err), &err, cases[i].name);
     cbx__traced_clear(&traced);
-    CHECK_OK(cbx__program_create_gpu(ctx, simple, &p, &err), &err, cases[i].name);
+    CHECK_OK(cbx__program_create(ctx, simple, NULL, &p, &err), &err, cases[i].name);
     CHECK_INT(p->nnests, 1, cases[i].name);
     CHECK_OK(cbx__program_nests(ctx, p, gpu, &nests, &err), &err, cases[i].name);
     if (!gpu_records(gpu)) {

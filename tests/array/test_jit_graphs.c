@@ -86,9 +86,7 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, c
     } else {
         simple = cbx__graph_ref(traced.graph);
     }
-    if (!st)
-        st = gpu ? cbx__program_create_gpu(c, simple, &p, &err)
-                 : cbx__program_create(c, simple, emitter, CBX__LONGEST, &p, &err);
+    if (!st) st = cbx__program_create(c, simple, gpu ? NULL : emitter, &p, &err);
     if (!st && show) show_program(c, simple, p);
     if (!st && gpu) st = cbx__program_nests(c, p, gpu, &nests, &err);
     if (!st && nests && nests->why[0]) wrong = not_recorded;

@@ -25,19 +25,13 @@ typedef struct executable {
     _Atomic(cbx__program *) there; /* for GPUs; NULL until it runs on one */
 } executable;
 
-/* As large kernels as an emitter takes; where LLVM is missing, kernels are interpreted. */
+/* Where LLVM is missing, kernels are interpreted. */
 static cbx_status make_program(cbx_ctx *ctx, const cbx__graph *graph, cbx__program **out, cbx_err *err)
 {
-    static const cbx__emitter *const emitters[] = { &cbx__emitter_llvm, &cbx__emitter_interpreter };
-    static const size_t longest[] = { CBX__LONGEST, 24, 0 };
     cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see attempts */
-    cbx_status st = CBX_EUNAVAILABLE;
+    cbx_status st = cbx__program_create(ctx, graph, &cbx__emitter_llvm, out, &why);
 
-    for (size_t e = 0; st == CBX_EUNAVAILABLE && e < CBX_LEN(emitters); e++) {
-        st = CBX_EUNSUPPORTED;
-        for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++)
-            st = cbx__program_create(ctx, graph, emitters[e], longest[i], out, &why);
-    }
+    if (st == CBX_EUNAVAILABLE) st = cbx__program_create(ctx, graph, &cbx__emitter_interpreter, out, &why);
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 
@@ -118,7 +112,7 @@ static cbx_status program_there(cbx_ctx *ctx, executable *x, cbx__program **out,
     if (*out) return CBX_OK;
     pthread_mutex_lock(&x->lock);
     *out = atomic_load_explicit(&x->there, memory_order_relaxed);
-    if (!*out) st = cbx__program_create_gpu(ctx, x->graph, out, err);
+    if (!*out) st = cbx__program_create(ctx, x->graph, NULL, out, err);
     if (!st) atomic_store_explicit(&x->there, *out, memory_order_release);
     pthread_mutex_unlock(&x->lock);
     return st;

@@ -183,7 +183,7 @@ static cbx_status operation(const cbx_call *call, entry **out, cbx_err *err)
     }
     if (!e) return cbx_fail_nomem(err, "an operation on a GPU");
     st = make_graph(call, &e->graph, err);
-    if (!st) st = cbx__program_create_gpu(call->ctx, e->graph, &e->program, err);
+    if (!st) st = cbx__program_create(call->ctx, e->graph, NULL, &e->program, err);
     *out = e;
     if (!st) return keep(k, hash, e, err);
     entry_free(&k->table.al, e);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/array/jit/plan_internal.h"
+#include "calibrax/base/idioms.h"
 
 enum {
     CHEAP = 3,             /* instructions that are rather repeated than stored */
@@ -411,11 +412,7 @@ static bool emit_value(planner *p, cbx__vid v)
     return emit_operands(p, k);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_number, uint32_t)
 
 static bool emit_kernel(planner *p, const cbx__making *m)
 {

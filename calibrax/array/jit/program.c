@@ -17,7 +17,6 @@
 /* ---- making ---- */
 
 typedef struct maker {
-    cbx_ctx *ctx;
     cbx__program *p;
     CBX_LIST(cbx__nest) nests;
     cbx_allocator al; /* of the arena */
@@ -91,15 +90,7 @@ static cbx_status add_units(maker *m, size_t longest, cbx_err *err)
 static cbx_status compile(cbx_ctx *ctx, const cbx__program *p, const cbx__emitter *emitter, cbx__code **out,
                           cbx_err *err)
 {
-    const size_t bytes = (p->nnests + 1) * sizeof(cbx__kernel *);
-    const cbx__kernel **kernels = cbx_mem_alloc(&p->al, bytes);
-    cbx_status st;
-
-    if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
-    for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
-    st = p->nnests ? emitter->compile(ctx, p->nnests, kernels, out, err) : CBX_OK;
-    cbx_mem_free(&p->al, kernels, bytes);
-    return st;
+    return p->nnests ? emitter->compile(ctx, p->nnests, p->kernels, out, err) : CBX_OK;
 }
 
 /* What a program for GPUs runs on the CPU; where LLVM is missing, or does not take a kernel, it is interpreted. */
@@ -131,12 +122,13 @@ static double seconds_since(uint64_t *start)
     return s;
 }
 
-cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
-                               cbx__program **out, cbx_err *err)
+/* longest: operations of one kernel; 0: every operation by itself. */
+static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                         cbx__program **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__program *p = cbx_mem_zalloc(al, sizeof *p);
-    maker m = { .ctx = ctx, .p = p };
+    maker m = { .p = p };
     uint64_t start = cbx_clock_ns();
     size_t max = 0;
     cbx_status st;
@@ -155,7 +147,9 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     p->steps = cbx_arena_calloc(&p->arena, max + 1, sizeof *p->steps);
     if (!st && !p->steps) st = cbx_fail_nomem(err, "the steps of a compiled function");
     if (!st) st = add_units(&m, longest, err);
-    if (!st && !cbx__buffers_plan(p)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    p->kernels = cbx_arena_calloc(&p->arena, p->nnests + 1, sizeof *p->kernels);
+    if (!st && (!p->kernels || !cbx__buffers_plan(p))) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    for (size_t i = 0; !st && i < p->nnests; i++) p->kernels[i] = &p->nests[i].kernel;
     p->kernels_s = seconds_since(&start);
     if (!st && emitter) {
         cbx__code *code = NULL;
@@ -170,14 +164,15 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     return st;
 }
 
-cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err)
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, cbx__program **out,
+                               cbx_err *err)
 {
     static const size_t longest[] = { CBX__LONGEST, 24, 0 };
     cbx_err why = CBX_ERR_INIT; /* as in code_of */
     cbx_status st = CBX_EUNSUPPORTED;
 
     for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++)
-        st = cbx__program_create(ctx, g, NULL, longest[i], out, &why);
+        st = create(ctx, g, emitter, longest[i], out, &why);
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 

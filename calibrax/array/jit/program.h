@@ -25,7 +25,7 @@ typedef struct cbx__step {
 } cbx__step;
 
 enum {
-    CBX__LONGEST = 192,    /* operations of one kernel, at most */
+    CBX__LONGEST = 192,    /* operations of one kernel, at most; of one that is refused fewer */
     CBX__SMALL_WORK = 1024 /* bytes that are on the stack; more are a block of the pool */
 };
 
@@ -38,6 +38,7 @@ typedef struct cbx__program {
     size_t nsteps, nnests;
     cbx__step *steps;
     cbx__nest *nests;
+    const cbx__kernel **kernels;    /* of nests */
     cbx__place *places;             /* of each value, where it runs on the CPU */
     size_t work_bytes;              /* of the workspace: places that are in no array */
     uint32_t work_first, work_last; /* steps that it is needed in */
@@ -49,19 +50,13 @@ typedef struct cbx__program {
 } cbx__program;
 
 /**
- * Compiles a finished graph, which must live as long as the program.
- * @param emitter  NULL: for GPUs, see below
- * @param longest  operations of one kernel; 0: every operation by itself
- * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED (a kernel has too many operands: fewer operations are needed); what the emitter
- *         returns
+ * Compiles a finished graph, which must live as long as the program, in as large kernels as the emitter takes.
+ * @param emitter  NULL: for GPUs, where nests also fold and copy what is in memory; their code for the CPU is made when one of them
+ *                 runs there
+ * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED; what the emitter returns
  */
-cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
-                               cbx__program **out, cbx_err *err);
-/**
- * The same for GPUs: nests also fold and copy what is in memory.  Their code for the CPU is made when one of them runs there.
- * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED
- */
-cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err);
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, cbx__program **out,
+                               cbx_err *err);
 /** NULL is fine. */
 void cbx__program_free(cbx__program *p);
 

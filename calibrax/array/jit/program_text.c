@@ -76,9 +76,6 @@ static cbx_status c_text(size_t n, const cbx__kernel *const *kernels, cbx_text *
 
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
 {
-    const cbx__kernel **kernels;
-    cbx_status st;
-
     if (kind == CBX_DUMP_SIMPLIFIED) {
         cbx__graph_text(p->graph, 0, out);
         return CBX_OK;
@@ -90,12 +87,7 @@ cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind 
     if (kind == CBX_DUMP_PTX) return ptx_text(ctx, p, out, err);
     if (kind != CBX_DUMP_C && kind != CBX_DUMP_LLVM && kind != CBX_DUMP_ASSEMBLY)
         return cbx_fail(err, CBX_EUNSUPPORTED, "a compiled function has no stage %d", (int)kind);
-    kernels = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *kernels);
-    if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
-    for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
-    st = kind == CBX_DUMP_C ? c_text(p->nnests, kernels, out, err)
-                            : cbx__llvm_text(ctx, kind == CBX_DUMP_LLVM ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE,
-                                             p->nnests, kernels, out, err);
-    cbx_mem_free(&p->al, kernels, (p->nnests + 1) * sizeof *kernels);
-    return st;
+    if (kind == CBX_DUMP_C) return c_text(p->nnests, p->kernels, out, err);
+    return cbx__llvm_text(ctx, kind == CBX_DUMP_LLVM ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE, p->nnests, p->kernels,
+                          out, err);
 }
