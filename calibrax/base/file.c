@@ -129,6 +129,18 @@ size_t cbx__write_all(int fd, const char *data, size_t len)
     return done;
 }
 
+bool cbx__read_all(int fd, char *data, size_t n, off_t at)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(fd, data + done, n - done, at + (off_t)done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got == 0) errno = 0;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
 static cbx_status sync_folder(const char *name, const char *path, cbx_err *err)
 {
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

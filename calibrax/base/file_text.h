@@ -22,5 +22,7 @@ static inline cbx_status cbx__file_text(cbx_ctx *ctx, const char *path, size_t m
 
 /** Writes all of it; fewer bytes: errno has the reason. */
 size_t cbx__write_all(int fd, const char *data, size_t len);
+/** Reads n bytes from a place of a file on; false: errno has the reason, 0 if it has fewer. */
+bool cbx__read_all(int fd, char *data, size_t n, off_t at);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file_text.h"
 
 #define FIRST_FREE_FD 100 /* our descriptors stay out of the way of those that the child's are moved onto */
 
@@ -49,18 +50,6 @@ cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status read_all(int fd, char *data, size_t size, const char *name, cbx_err *err)
-{
-    for (size_t at = 0; at < size;) {
-        ssize_t n = pread(fd, data + at, size - at, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return cbx_fail_errno(err, errno, "cannot read '%s'", name);
-        if (n == 0) return cbx_fail(err, CBX_EIO, "'%s' shrank while it was read", name);
-        at += (size_t)n;
-    }
-    return CBX_OK;
-}
-
 cbx_status cbx__memory_file_text(int fd, const char *name, size_t max_bytes, cbx_text *out, cbx_err *err)
 {
     struct stat info;
@@ -71,7 +60,10 @@ cbx_status cbx__memory_file_text(int fd, const char *name, size_t max_bytes, cbx
         return cbx_fail(err, CBX_EOVERFLOW, "'%s' has %zu bytes, and at most %zu are read", name, size, max_bytes);
     cbx_text t = { .al = out->al, .data = cbx_mem_alloc(&out->al, size + 1), .len = size, .cap = size + 1 };
     if (!t.data) return cbx_fail_nomem(err, name);
-    cbx_status st = read_all(fd, t.data, size, name, err);
+    cbx_status st = CBX_OK;
+    if (!cbx__read_all(fd, t.data, size, 0))
+        st = errno ? cbx_fail_errno(err, errno, "cannot read '%s'", name)
+                   : cbx_fail(err, CBX_EIO, "'%s' shrank while it was read", name);
     t.data[size] = '\0';
     cbx_text_clear(st ? &t : out);
     if (!st) *out = t;

@@ -241,11 +241,7 @@ cbx_status cbx_metric_collection_report(cbx_ctx *ctx, const cbx_metric_collectio
     cbx_json_set_int(o, "updates", (int64_t)cbx_metric_collection_updates(c));
     if (thresholds) cbx_json_set_bool(o, "passed", passed);
     if (!st) st = cbx_json_check(o, err);
-    if (st)
-        cbx_json_unref(o);
-    else
-        *out = o;
-    return st;
+    return CBX_FINISH(st, *out = o, cbx_json_unref(o));
 }
 
 /* "between 0.1 and 0.5", "at most 0.5" */

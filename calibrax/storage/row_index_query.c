@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/storage/row_index_internal.h"
@@ -185,18 +186,6 @@ static int by_place(const void *a, const void *b)
 
 CBX_BY(by_order, wanted, order)
 
-static bool read_all(int fd, char *buf, size_t n, off_t at)
-{
-    while (n) {
-        ssize_t got = pread(fd, buf, n, at);
-        if (got <= 0) return false;
-        buf += got;
-        at += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
 typedef CBX_LIST(char) line_buffer;
 
 /* The row of one place; *out stays NULL if the file is not what it was. */
@@ -210,7 +199,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
     /* capacity for a line and its reduced form */
     if (!cbx_list_reserve(cbx_ctx_allocator(ix->ctx), b, 2 * n + 1)) return cbx_fail_nomem(err, "the index of rows");
     text = b->items;
-    if (!read_all(fd, text, n, p->offset)) return CBX_OK;
+    if (!cbx__read_all(fd, text, n, p->offset)) return CBX_OK;
     text[n] = 0;
     if (extent == CBX_ROWS_LEAN) {
         text = b->items + n + 1;

@@ -129,7 +129,7 @@ static void another_version_is_refused(void **state)
 {
     (void)state;
     static const char *const names[] = {
-#define NAME(name, symbol, result, args) symbol,
+#define NAME(name, result, args) "LLVM" #name,
         LLVM_CALLS(NAME)
 #undef NAME
     };

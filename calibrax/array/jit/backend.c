@@ -5,6 +5,7 @@
 #include "calibrax/array/state.h"
 #include "calibrax/array/trace/simplify.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 
 static cbx_status apply(CBX__UNUSED const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
@@ -82,11 +83,7 @@ static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__grap
     for (size_t v = 0; !st && v < x->graph->values.n; v++)
         if (x->graph->values.items[v].constant)
             st = join_device(x->graph, x->graph->values.items[v].constant, &x->gpu, err);
-    if (st)
-        release(self, x);
-    else
-        *compiled = x;
-    return st;
+    return CBX_FINISH(st, *compiled = x, release(self, x));
 }
 
 /* The GPU that the context's configuration asks for; NULL: none. */

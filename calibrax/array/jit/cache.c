@@ -17,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 
 #define MAGIC         "calibrax jit 1\n"
@@ -65,30 +66,6 @@ static const char *entry_path(cbx_ctx *ctx, cbx_arena *arena, const void *key, s
     return path;
 }
 
-static bool read_all(int fd, char *to, size_t n)
-{
-    while (n > 0) {
-        const ssize_t got = read(fd, to, n);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        to += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const char *from, size_t n)
-{
-    while (n > 0) {
-        const ssize_t put = write(fd, from, n);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return false;
-        from += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 /* Machine code is executed, so that only files count that no other user could have written. */
 static bool is_ours(const struct stat *s)
 {
@@ -118,7 +95,7 @@ static cbx_status read_entry(cbx_ctx *ctx, int fd, const struct stat *s, const v
     header h;
 
     if (!file) return cbx_fail_nomem(err, "an entry of the cache");
-    if (read_all(fd, file, size) && is_entry(file, size, key, key_len, &h)) {
+    if (cbx__read_all(fd, file, size, 0) && is_entry(file, size, key, key_len, &h)) {
         copy = cbx_mem_alloc(al, (size_t)h.data_len);
         if (copy) {
             *data = memcpy(copy, file + sizeof h + key_len, (size_t)h.data_len);
@@ -135,13 +112,12 @@ static cbx_status read_entry(cbx_ctx *ctx, int fd, const struct stat *s, const v
 cbx_status cbx__jit_cache_load(cbx_ctx *ctx, const void *key, size_t key_len, bool *hit, char **data, size_t *len,
                                cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     cbx_status st;
     const char *folder = NULL, *path;
     struct stat s;
 
     *hit = false;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     path = entry_path(ctx, &arena, key, key_len, &folder, &st, err);
     const int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     if (fd >= 0) {
@@ -151,7 +127,6 @@ cbx_status cbx__jit_cache_load(cbx_ctx *ctx, const void *key, size_t key_len, bo
         if (*hit && s.st_mtime < time(NULL) - USED_AGAIN_S) (void)futimens(fd, NULL);
         close(fd);
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -221,7 +196,8 @@ static int write_entry(const char *temporary, const header *h, const void *key, 
     bool whole;
 
     if (fd < 0) return -1;
-    whole = write_all(fd, (const char *)h, sizeof *h) && write_all(fd, key, key_len) && write_all(fd, data, len);
+    whole = cbx__write_all(fd, (const char *)h, sizeof *h) == sizeof *h &&
+            cbx__write_all(fd, key, key_len) == key_len && cbx__write_all(fd, data, len) == len;
     if (close(fd) != 0) whole = false;
     if (!whole) (void)unlink(temporary);
     return whole ? 0 : -1;
@@ -236,11 +212,10 @@ cbx_status cbx__jit_cache_store(cbx_ctx *ctx, const void *key, size_t key_len, c
     char hash[CBX_HASH_SIZE];
     const char *folder = NULL, *path, *temporary = NULL;
     cbx_hasher *hasher = NULL;
-    cbx_arena arena;
     cbx_status st;
 
     if (bytes > limit / 4) return CBX_OK;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     path = entry_path(ctx, &arena, key, key_len, &folder, &st, err);
     if (path) {
         temporary = cbx_arena_printf(&arena, "%s/.%ld-%u", folder, (long)getpid(), atomic_fetch_add(&written, 1));
@@ -259,6 +234,5 @@ cbx_status cbx__jit_cache_store(cbx_ctx *ctx, const void *key, size_t key_len, c
         if (is_time_to_trim(path + strlen(folder) + 1, bytes, limit)) st = trim(ctx, &arena, folder, limit, err);
     }
     cbx_hasher_end(hasher, hash);
-    cbx_arena_clear(&arena);
     return st;
 }

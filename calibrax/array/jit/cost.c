@@ -281,9 +281,5 @@ cbx_status cbx__program_cost(cbx_ctx *ctx, const cbx__program *p, cbx_cost_progr
         if (!st) cbx_cost_add(&c.total, &c.steps[s].work, 1);
     }
     if (!st && !count_memory(p, &c)) st = cbx_fail_nomem(err, "the cost of a compiled function");
-    if (st)
-        cbx_cost_program_clear(&c);
-    else
-        *out = c;
-    return st;
+    return CBX_FINISH(st, *out = c, cbx_cost_program_clear(&c));
 }

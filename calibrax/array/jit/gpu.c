@@ -66,11 +66,7 @@ cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cb
         any = true;
     }
     if (!st && any) st = make_functions(ctx, g, err);
-    if (st)
-        cbx__gpu_nests_free(g);
-    else
-        *out = g;
-    return st;
+    return CBX_FINISH(st, *out = g, cbx__gpu_nests_free(g));
 }
 
 void cbx__gpu_nests_free(cbx__gpu_nests *g)

@@ -8,6 +8,7 @@
 #include "calibrax/array/jit/program.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 
 enum { KEPT = 512 }; /* of a context; the one that was not used for longest makes space for another */
 
@@ -162,11 +163,7 @@ static cbx_status make_graph(const cbx_call *call, cbx__graph **out, cbx_err *er
         fine = cbx_list_push(&g->al, &g->out, g->nodes.items[0].out + (cbx__vid)r);
     if (!st) st = fine ? cbx__graph_finish(g, err) : cbx_fail_nomem(err, "an operation on a GPU");
     cbx_mem_free(al, descs, bytes);
-    if (st)
-        cbx__graph_unref(g);
-    else
-        *out = g;
-    return st;
+    return CBX_FINISH(st, *out = g, cbx__graph_unref(g));
 }
 
 static cbx_status operation(const cbx_call *call, entry **out, cbx_err *err)
@@ -325,11 +322,7 @@ cbx_status cbx__gpu_pack_there(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cb
     st = cbx__gpu_array(ctx, g, &a->desc, &copy, err);
     if (!st && a->count)
         st = cbx__gpu_nest_run(ctx, e->nests, 0, (void *const[]){ copy->data, a->data }, NULL, &left, err);
-    if (st)
-        cbx_array_free(copy);
-    else
-        *out = copy;
-    return st;
+    return CBX_FINISH(st, *out = copy, cbx_array_free(copy));
 }
 
 cbx_status cbx__gpu_pack(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/device/internal.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/pool_internal.h"
 
 #define EXACT ((size_t)64 << 20) /* larger blocks are rounded to a multiple of STEP alone */
@@ -185,11 +186,7 @@ cbx_status cbx__gpu_upload(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_ar
     if (!st) st = cbx__gpu_array(ctx, g, &a->desc, &there, err);
     if (!st && a->count) st = g->upload(g, there->data, dense->data, cbx_array_bytes(a), err);
     cbx_array_free(dense);
-    if (st)
-        cbx_array_free(there);
-    else
-        *out = there;
-    return st;
+    return CBX_FINISH(st, *out = there, cbx_array_free(there));
 }
 
 cbx_status cbx__gpu_dense(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err)

@@ -60,116 +60,96 @@ enum { LLVM_CODE_MODEL_DEFAULT, LLVM_CODE_MODEL_SMALL = 3 };
 enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE, LLVM_MODULE_TEXT /* not one of LLVM's */ };
 #define LLVM_FUNCTION_INDEX (~0u)
 
-#if defined(__aarch64__)
-#define LLVM_TARGET(part) "LLVMInitializeAArch64" part
-#else
-#define LLVM_TARGET(part) "LLVMInitializeX86" part
-#endif
-
-/* name here, symbol, result, arguments */
+/* name, LLVM... in the library; result, arguments */
 #define LLVM_CALLS(X)                                                                                                  \
-    X(GetVersion, "LLVMGetVersion", void, (unsigned *, unsigned *, unsigned *))                                        \
-    X(ParseCommandLineOptions, "LLVMParseCommandLineOptions", void, (int, const char *const *, const char *))          \
-    X(InitializeTargetInfo, LLVM_TARGET("TargetInfo"), void, (void))                                                   \
-    X(InitializeTarget, LLVM_TARGET("Target"), void, (void))                                                           \
-    X(InitializeTargetMC, LLVM_TARGET("TargetMC"), void, (void))                                                       \
-    X(InitializeAsmPrinter, LLVM_TARGET("AsmPrinter"), void, (void))                                                   \
-    X(GetDefaultTargetTriple, "LLVMGetDefaultTargetTriple", char *, (void))                                            \
-    X(GetHostCPUName, "LLVMGetHostCPUName", char *, (void))                                                            \
-    X(GetHostCPUFeatures, "LLVMGetHostCPUFeatures", char *, (void))                                                    \
-    X(GetTargetFromTriple, "LLVMGetTargetFromTriple", int, (const char *, LLVMTargetRef *, char **))                   \
-    X(CreateTargetMachine, "LLVMCreateTargetMachine", LLVMTargetMachineRef,                                            \
+    X(GetVersion, void, (unsigned *, unsigned *, unsigned *))                                                          \
+    X(ParseCommandLineOptions, void, (int, const char *const *, const char *))                                         \
+    X(GetDefaultTargetTriple, char *, (void))                                                                          \
+    X(GetHostCPUName, char *, (void))                                                                                  \
+    X(GetHostCPUFeatures, char *, (void))                                                                              \
+    X(GetTargetFromTriple, int, (const char *, LLVMTargetRef *, char **))                                              \
+    X(CreateTargetMachine, LLVMTargetMachineRef,                                                                       \
       (LLVMTargetRef, const char *, const char *, const char *, int, int, int))                                        \
-    X(DisposeTargetMachine, "LLVMDisposeTargetMachine", void, (LLVMTargetMachineRef))                                  \
-    X(CreateTargetDataLayout, "LLVMCreateTargetDataLayout", LLVMTargetDataRef, (LLVMTargetMachineRef))                 \
-    X(DisposeTargetData, "LLVMDisposeTargetData", void, (LLVMTargetDataRef))                                           \
-    X(SetModuleDataLayout, "LLVMSetModuleDataLayout", void, (LLVMModuleRef, LLVMTargetDataRef))                        \
-    X(TargetMachineEmitToMemoryBuffer, "LLVMTargetMachineEmitToMemoryBuffer", int,                                     \
+    X(DisposeTargetMachine, void, (LLVMTargetMachineRef))                                                              \
+    X(CreateTargetDataLayout, LLVMTargetDataRef, (LLVMTargetMachineRef))                                               \
+    X(DisposeTargetData, void, (LLVMTargetDataRef))                                                                    \
+    X(SetModuleDataLayout, void, (LLVMModuleRef, LLVMTargetDataRef))                                                   \
+    X(TargetMachineEmitToMemoryBuffer, int,                                                                            \
       (LLVMTargetMachineRef, LLVMModuleRef, int, char **, LLVMMemoryBufferRef *))                                      \
-    X(GetBufferStart, "LLVMGetBufferStart", const char *, (LLVMMemoryBufferRef))                                       \
-    X(GetBufferSize, "LLVMGetBufferSize", size_t, (LLVMMemoryBufferRef))                                               \
-    X(DisposeMemoryBuffer, "LLVMDisposeMemoryBuffer", void, (LLVMMemoryBufferRef))                                     \
-    X(DisposeMessage, "LLVMDisposeMessage", void, (char *))                                                            \
-    X(ContextCreate, "LLVMContextCreate", LLVMContextRef, (void))                                                      \
-    X(ContextDispose, "LLVMContextDispose", void, (LLVMContextRef))                                                    \
-    X(ModuleCreateWithNameInContext, "LLVMModuleCreateWithNameInContext", LLVMModuleRef,                               \
-      (const char *, LLVMContextRef))                                                                                  \
-    X(DisposeModule, "LLVMDisposeModule", void, (LLVMModuleRef))                                                       \
-    X(SetTarget, "LLVMSetTarget", void, (LLVMModuleRef, const char *))                                                 \
-    X(PrintModuleToString, "LLVMPrintModuleToString", char *, (LLVMModuleRef))                                         \
-    X(CreateBuilderInContext, "LLVMCreateBuilderInContext", LLVMBuilderRef, (LLVMContextRef))                          \
-    X(DisposeBuilder, "LLVMDisposeBuilder", void, (LLVMBuilderRef))                                                    \
-    X(PositionBuilderAtEnd, "LLVMPositionBuilderAtEnd", void, (LLVMBuilderRef, LLVMBasicBlockRef))                     \
-    X(GetInsertBlock, "LLVMGetInsertBlock", LLVMBasicBlockRef, (LLVMBuilderRef))                                       \
-    X(AppendBasicBlockInContext, "LLVMAppendBasicBlockInContext", LLVMBasicBlockRef,                                   \
-      (LLVMContextRef, LLVMValueRef, const char *))                                                                    \
-    X(IntTypeInContext, "LLVMIntTypeInContext", LLVMTypeRef, (LLVMContextRef, unsigned))                               \
-    X(FloatTypeInContext, "LLVMFloatTypeInContext", LLVMTypeRef, (LLVMContextRef))                                     \
-    X(DoubleTypeInContext, "LLVMDoubleTypeInContext", LLVMTypeRef, (LLVMContextRef))                                   \
-    X(VoidTypeInContext, "LLVMVoidTypeInContext", LLVMTypeRef, (LLVMContextRef))                                       \
-    X(PointerTypeInContext, "LLVMPointerTypeInContext", LLVMTypeRef, (LLVMContextRef, unsigned))                       \
-    X(VectorType, "LLVMVectorType", LLVMTypeRef, (LLVMTypeRef, unsigned))                                              \
-    X(ArrayType2, "LLVMArrayType2", LLVMTypeRef, (LLVMTypeRef, uint64_t))                                              \
-    X(FunctionType, "LLVMFunctionType", LLVMTypeRef, (LLVMTypeRef, LLVMTypeRef *, unsigned, int))                      \
-    X(AddFunction, "LLVMAddFunction", LLVMValueRef, (LLVMModuleRef, const char *, LLVMTypeRef))                        \
-    X(GetNamedFunction, "LLVMGetNamedFunction", LLVMValueRef, (LLVMModuleRef, const char *))                           \
-    X(GetParam, "LLVMGetParam", LLVMValueRef, (LLVMValueRef, unsigned))                                                \
-    X(AddGlobal, "LLVMAddGlobal", LLVMValueRef, (LLVMModuleRef, LLVMTypeRef, const char *))                            \
-    X(SetInitializer, "LLVMSetInitializer", void, (LLVMValueRef, LLVMValueRef))                                        \
-    X(SetGlobalConstant, "LLVMSetGlobalConstant", void, (LLVMValueRef, int))                                           \
-    X(SetFunctionCallConv, "LLVMSetFunctionCallConv", void, (LLVMValueRef, unsigned))                                  \
-    X(SetLinkage, "LLVMSetLinkage", void, (LLVMValueRef, int))                                                         \
-    X(GetEnumAttributeKindForName, "LLVMGetEnumAttributeKindForName", unsigned, (const char *, size_t))                \
-    X(CreateEnumAttribute, "LLVMCreateEnumAttribute", LLVMAttributeRef, (LLVMContextRef, unsigned, uint64_t))          \
-    X(AddAttributeAtIndex, "LLVMAddAttributeAtIndex", void, (LLVMValueRef, unsigned, LLVMAttributeRef))                \
-    X(GetMDKindIDInContext, "LLVMGetMDKindIDInContext", unsigned, (LLVMContextRef, const char *, unsigned))            \
-    X(MDNodeInContext2, "LLVMMDNodeInContext2", LLVMMetadataRef, (LLVMContextRef, LLVMMetadataRef *, size_t))          \
-    X(MDStringInContext2, "LLVMMDStringInContext2", LLVMMetadataRef, (LLVMContextRef, const char *, size_t))           \
-    X(ValueAsMetadata, "LLVMValueAsMetadata", LLVMMetadataRef, (LLVMValueRef))                                         \
-    X(MetadataAsValue, "LLVMMetadataAsValue", LLVMValueRef, (LLVMContextRef, LLVMMetadataRef))                         \
-    X(SetMetadata, "LLVMSetMetadata", void, (LLVMValueRef, unsigned, LLVMValueRef))                                    \
-    X(LookupIntrinsicID, "LLVMLookupIntrinsicID", unsigned, (const char *, size_t))                                    \
-    X(GetIntrinsicDeclaration, "LLVMGetIntrinsicDeclaration", LLVMValueRef,                                            \
-      (LLVMModuleRef, unsigned, LLVMTypeRef *, size_t))                                                                \
-    X(GlobalGetValueType, "LLVMGlobalGetValueType", LLVMTypeRef, (LLVMValueRef))                                       \
-    X(ConstInt, "LLVMConstInt", LLVMValueRef, (LLVMTypeRef, unsigned long long, int))                                  \
-    X(ConstNull, "LLVMConstNull", LLVMValueRef, (LLVMTypeRef))                                                         \
-    X(ConstBitCast, "LLVMConstBitCast", LLVMValueRef, (LLVMValueRef, LLVMTypeRef))                                     \
-    X(ConstVector, "LLVMConstVector", LLVMValueRef, (LLVMValueRef *, unsigned))                                        \
-    X(ConstArray2, "LLVMConstArray2", LLVMValueRef, (LLVMTypeRef, LLVMValueRef *, uint64_t))                           \
-    X(TypeOf, "LLVMTypeOf", LLVMTypeRef, (LLVMValueRef))                                                               \
-    X(GetPoison, "LLVMGetPoison", LLVMValueRef, (LLVMTypeRef))                                                         \
-    X(BuildBinOp, "LLVMBuildBinOp", LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))     \
-    X(BuildFNeg, "LLVMBuildFNeg", LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, const char *))                          \
-    X(BuildNot, "LLVMBuildNot", LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, const char *))                            \
-    X(BuildCast, "LLVMBuildCast", LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMTypeRef, const char *))        \
-    X(BuildICmp, "LLVMBuildICmp", LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))       \
-    X(BuildFCmp, "LLVMBuildFCmp", LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))       \
-    X(BuildSelect, "LLVMBuildSelect", LLVMValueRef,                                                                    \
-      (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))                                        \
-    X(BuildInsertElement, "LLVMBuildInsertElement", LLVMValueRef,                                                      \
-      (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))                                        \
-    X(BuildExtractElement, "LLVMBuildExtractElement", LLVMValueRef,                                                    \
-      (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *))                                                      \
-    X(BuildShuffleVector, "LLVMBuildShuffleVector", LLVMValueRef,                                                      \
-      (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))                                        \
-    X(BuildGEP2, "LLVMBuildGEP2", LLVMValueRef,                                                                        \
-      (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, LLVMValueRef *, unsigned, const char *))                             \
-    X(BuildAlloca, "LLVMBuildAlloca", LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, const char *))                       \
-    X(BuildLoad2, "LLVMBuildLoad2", LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, const char *))           \
-    X(BuildStore, "LLVMBuildStore", LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef))                        \
-    X(SetAlignment, "LLVMSetAlignment", void, (LLVMValueRef, unsigned))                                                \
-    X(BuildCall2, "LLVMBuildCall2", LLVMValueRef,                                                                      \
-      (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, LLVMValueRef *, unsigned, const char *))                             \
-    X(BuildPhi, "LLVMBuildPhi", LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, const char *))                             \
-    X(AddIncoming, "LLVMAddIncoming", void, (LLVMValueRef, LLVMValueRef *, LLVMBasicBlockRef *, unsigned))             \
-    X(BuildBr, "LLVMBuildBr", LLVMValueRef, (LLVMBuilderRef, LLVMBasicBlockRef))                                       \
-    X(BuildCondBr, "LLVMBuildCondBr", LLVMValueRef,                                                                    \
-      (LLVMBuilderRef, LLVMValueRef, LLVMBasicBlockRef, LLVMBasicBlockRef))                                            \
-    X(BuildRetVoid, "LLVMBuildRetVoid", LLVMValueRef, (LLVMBuilderRef))
+    X(GetBufferStart, const char *, (LLVMMemoryBufferRef))                                                             \
+    X(GetBufferSize, size_t, (LLVMMemoryBufferRef))                                                                    \
+    X(DisposeMemoryBuffer, void, (LLVMMemoryBufferRef))                                                                \
+    X(DisposeMessage, void, (char *))                                                                                  \
+    X(ContextCreate, LLVMContextRef, (void))                                                                           \
+    X(ContextDispose, void, (LLVMContextRef))                                                                          \
+    X(ModuleCreateWithNameInContext, LLVMModuleRef, (const char *, LLVMContextRef))                                    \
+    X(DisposeModule, void, (LLVMModuleRef))                                                                            \
+    X(SetTarget, void, (LLVMModuleRef, const char *))                                                                  \
+    X(PrintModuleToString, char *, (LLVMModuleRef))                                                                    \
+    X(CreateBuilderInContext, LLVMBuilderRef, (LLVMContextRef))                                                        \
+    X(DisposeBuilder, void, (LLVMBuilderRef))                                                                          \
+    X(PositionBuilderAtEnd, void, (LLVMBuilderRef, LLVMBasicBlockRef))                                                 \
+    X(GetInsertBlock, LLVMBasicBlockRef, (LLVMBuilderRef))                                                             \
+    X(AppendBasicBlockInContext, LLVMBasicBlockRef, (LLVMContextRef, LLVMValueRef, const char *))                      \
+    X(IntTypeInContext, LLVMTypeRef, (LLVMContextRef, unsigned))                                                       \
+    X(FloatTypeInContext, LLVMTypeRef, (LLVMContextRef))                                                               \
+    X(DoubleTypeInContext, LLVMTypeRef, (LLVMContextRef))                                                              \
+    X(VoidTypeInContext, LLVMTypeRef, (LLVMContextRef))                                                                \
+    X(PointerTypeInContext, LLVMTypeRef, (LLVMContextRef, unsigned))                                                   \
+    X(VectorType, LLVMTypeRef, (LLVMTypeRef, unsigned))                                                                \
+    X(ArrayType2, LLVMTypeRef, (LLVMTypeRef, uint64_t))                                                                \
+    X(FunctionType, LLVMTypeRef, (LLVMTypeRef, LLVMTypeRef *, unsigned, int))                                          \
+    X(AddFunction, LLVMValueRef, (LLVMModuleRef, const char *, LLVMTypeRef))                                           \
+    X(GetNamedFunction, LLVMValueRef, (LLVMModuleRef, const char *))                                                   \
+    X(GetParam, LLVMValueRef, (LLVMValueRef, unsigned))                                                                \
+    X(AddGlobal, LLVMValueRef, (LLVMModuleRef, LLVMTypeRef, const char *))                                             \
+    X(SetInitializer, void, (LLVMValueRef, LLVMValueRef))                                                              \
+    X(SetGlobalConstant, void, (LLVMValueRef, int))                                                                    \
+    X(SetFunctionCallConv, void, (LLVMValueRef, unsigned))                                                             \
+    X(SetLinkage, void, (LLVMValueRef, int))                                                                           \
+    X(GetEnumAttributeKindForName, unsigned, (const char *, size_t))                                                   \
+    X(CreateEnumAttribute, LLVMAttributeRef, (LLVMContextRef, unsigned, uint64_t))                                     \
+    X(AddAttributeAtIndex, void, (LLVMValueRef, unsigned, LLVMAttributeRef))                                           \
+    X(GetMDKindIDInContext, unsigned, (LLVMContextRef, const char *, unsigned))                                        \
+    X(MDNodeInContext2, LLVMMetadataRef, (LLVMContextRef, LLVMMetadataRef *, size_t))                                  \
+    X(MDStringInContext2, LLVMMetadataRef, (LLVMContextRef, const char *, size_t))                                     \
+    X(ValueAsMetadata, LLVMMetadataRef, (LLVMValueRef))                                                                \
+    X(MetadataAsValue, LLVMValueRef, (LLVMContextRef, LLVMMetadataRef))                                                \
+    X(SetMetadata, void, (LLVMValueRef, unsigned, LLVMValueRef))                                                       \
+    X(LookupIntrinsicID, unsigned, (const char *, size_t))                                                             \
+    X(GetIntrinsicDeclaration, LLVMValueRef, (LLVMModuleRef, unsigned, LLVMTypeRef *, size_t))                         \
+    X(GlobalGetValueType, LLVMTypeRef, (LLVMValueRef))                                                                 \
+    X(ConstInt, LLVMValueRef, (LLVMTypeRef, unsigned long long, int))                                                  \
+    X(ConstNull, LLVMValueRef, (LLVMTypeRef))                                                                          \
+    X(ConstBitCast, LLVMValueRef, (LLVMValueRef, LLVMTypeRef))                                                         \
+    X(ConstVector, LLVMValueRef, (LLVMValueRef *, unsigned))                                                           \
+    X(ConstArray2, LLVMValueRef, (LLVMTypeRef, LLVMValueRef *, uint64_t))                                              \
+    X(TypeOf, LLVMTypeRef, (LLVMValueRef))                                                                             \
+    X(GetPoison, LLVMValueRef, (LLVMTypeRef))                                                                          \
+    X(BuildBinOp, LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))                       \
+    X(BuildFNeg, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, const char *))                                           \
+    X(BuildNot, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, const char *))                                            \
+    X(BuildCast, LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMTypeRef, const char *))                         \
+    X(BuildICmp, LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))                        \
+    X(BuildFCmp, LLVMValueRef, (LLVMBuilderRef, int, LLVMValueRef, LLVMValueRef, const char *))                        \
+    X(BuildSelect, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))             \
+    X(BuildInsertElement, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))      \
+    X(BuildExtractElement, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *))                   \
+    X(BuildShuffleVector, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, const char *))      \
+    X(BuildGEP2, LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, LLVMValueRef *, unsigned, const char *))    \
+    X(BuildAlloca, LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, const char *))                                          \
+    X(BuildLoad2, LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, const char *))                             \
+    X(BuildStore, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMValueRef))                                          \
+    X(SetAlignment, void, (LLVMValueRef, unsigned))                                                                    \
+    X(BuildCall2, LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, LLVMValueRef *, unsigned, const char *))   \
+    X(BuildPhi, LLVMValueRef, (LLVMBuilderRef, LLVMTypeRef, const char *))                                             \
+    X(AddIncoming, void, (LLVMValueRef, LLVMValueRef *, LLVMBasicBlockRef *, unsigned))                                \
+    X(BuildBr, LLVMValueRef, (LLVMBuilderRef, LLVMBasicBlockRef))                                                      \
+    X(BuildCondBr, LLVMValueRef, (LLVMBuilderRef, LLVMValueRef, LLVMBasicBlockRef, LLVMBasicBlockRef))                 \
+    X(BuildRetVoid, LLVMValueRef, (LLVMBuilderRef))
 
 typedef struct cbx__llvm_calls {
-#define LLVM_MEMBER(name, symbol, result, args) result(*name) args;
+#define LLVM_MEMBER(name, result, args) result(*name) args;
     LLVM_CALLS(LLVM_MEMBER)
 #undef LLVM_MEMBER
 } cbx__llvm_calls;

@@ -25,6 +25,33 @@ static cbx__llvm shared;
 static cbx_err missing; /* why it could not be loaded the last time */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+#if defined(__aarch64__)
+#define HOST "AArch64"
+#else
+#define HOST "X86"
+#endif
+
+/* By its name in those of LLVM's functions. */
+static cbx_status start_target(cbx_ctx *ctx, const char *target, cbx_err *err)
+{
+    static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
+    void (*start[CBX_LEN(parts)])(void);
+    char names[CBX_LEN(parts)][48];
+    cbx_library_symbol symbols[CBX_LEN(parts)];
+    cbx_library *lib = NULL;
+    cbx_status st;
+
+    for (size_t i = 0; i < CBX_LEN(parts); i++) {
+        snprintf(names[i], sizeof names[i], "LLVMInitialize%s%s", target, parts[i]);
+        symbols[i] = (cbx_library_symbol){ names[i], (void **)(void *)&start[i] };
+    }
+    st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols), &lib, err);
+    if (st) return st;
+    for (size_t i = 0; i < CBX_LEN(parts); i++) start[i]();
+    cbx_library_close(lib); /* which does not unmap it */
+    return CBX_OK;
+}
+
 static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
 {
     static const char *const options[] = {
@@ -37,7 +64,7 @@ static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
         "-disable-machine-cse",
     };
     const cbx_library_symbol symbols[] = {
-#define LLVM_SYMBOL(name, symbol, result, args) { symbol, (void **)(void *)&l->c.name },
+#define LLVM_SYMBOL(name, result, args) { "LLVM" #name, (void **)(void *)&l->c.name },
         LLVM_CALLS(LLVM_SYMBOL)
 #undef LLVM_SYMBOL
     };
@@ -53,10 +80,8 @@ static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
     cbx_library_close(lib); /* which does not unmap it */
     if (st) return st;
     l->c.ParseCommandLineOptions((int)CBX_LEN(options), options, NULL);
-    l->c.InitializeTargetInfo();
-    l->c.InitializeTarget();
-    l->c.InitializeTargetMC();
-    l->c.InitializeAsmPrinter();
+    st = start_target(ctx, HOST, err);
+    if (st) return st;
     l->triple = l->c.GetDefaultTargetTriple();
     l->ready = true;
     return CBX_OK;
@@ -156,24 +181,13 @@ cbx_status cbx__llvm_target_other(cbx_ctx *ctx, cbx__llvm *l, cbx__llvm_machine 
                               LLVM_RELOC_PIC,
                               LLVM_CODE_MODEL_SMALL },
     };
-    static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
-    void (*start[CBX_LEN(parts)])(void);
-    char names[CBX_LEN(parts)][48];
-    cbx_library_symbol symbols[CBX_LEN(parts)];
     cbx__llvm_target *t = &l->others[machine];
-    cbx_library *lib = NULL;
     cbx_status st;
 
     *out = t;
     if (t->machine) return CBX_OK;
-    for (size_t i = 0; i < CBX_LEN(parts); i++) {
-        snprintf(names[i], sizeof names[i], "LLVMInitialize%s%s", known[machine].name, parts[i]);
-        symbols[i] = (cbx_library_symbol){ names[i], (void **)(void *)&start[i] };
-    }
-    st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols), &lib, err);
+    st = start_target(ctx, known[machine].name, err);
     if (st) return st;
-    cbx_library_close(lib);
-    for (size_t i = 0; i < CBX_LEN(parts); i++) start[i]();
     *t = known[machine].target;
     return create_target(l, t, known[machine].relocation, known[machine].model, err);
 }

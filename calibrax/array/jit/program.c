@@ -10,6 +10,7 @@
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 
 /* Outputs of more bytes go past the caches: none of them is there when it is read next. */
 #define PAST_CACHES ((size_t)16 << 20)
@@ -157,11 +158,7 @@ static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *
         if (!st) atomic_init(&p->code, code);
     }
     p->code_s = seconds_since(&start);
-    if (st)
-        cbx__program_free(p);
-    else
-        *out = p;
-    return st;
+    return CBX_FINISH(st, *out = p, cbx__program_free(p));
 }
 
 cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, cbx__program **out,

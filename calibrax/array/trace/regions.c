@@ -63,11 +63,7 @@ cbx_status cbx__control_with(cbx_ctx *ctx, const cbx__control *c, cbx__graph *co
     if (nflags) memcpy(made->moves, c->moves, nflags);
     for (size_t i = 0; !st && i < CBX_LEN(c->rule); i++)
         if (c->rule[i]) st = cbx_fn_keep(ctx, c->rule[i], &made->rule[i], err);
-    if (st)
-        cbx__object_unref(&made->base);
-    else
-        *out = made;
-    return st;
+    return CBX_FINISH(st, *out = made, cbx__object_unref(&made->base));
 }
 
 void cbx__graph_rotate(cbx__graph *g, size_t n)

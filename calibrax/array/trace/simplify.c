@@ -250,9 +250,5 @@ cbx_status cbx__graph_simplify(cbx_ctx *ctx, const cbx__graph *g, cbx__graph **o
         cbx_table_clear(&w.constants);
     }
     cbx_mem_free(al, list, (g->in.n + g->out.n + 1) * sizeof *list);
-    if (st)
-        cbx__graph_unref(w.g);
-    else
-        *out = w.g;
-    return st;
+    return CBX_FINISH(st, *out = w.g, cbx__graph_unref(w.g));
 }

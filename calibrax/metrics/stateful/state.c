@@ -35,11 +35,7 @@ cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, c
         s->b.function = s->function;
         s->mapped = m->flags & CBX_METRIC_FEATURES;
     }
-    if (st)
-        cbx_metric_state_free(s);
-    else
-        *out = s;
-    return st;
+    return CBX_FINISH(st, *out = s, cbx_metric_state_free(s));
 }
 
 static void batch_free(cbx__batch *b)
