@@ -144,12 +144,18 @@ static cbx_status measure(cbx_ctx *ctx, cbx_cost_rates *out, cbx_err *err)
 /* ---- the file ---- */
 
 #define SCHEMA  "calibrax.cost_rates"
-#define VERSION 1
+#define VERSION 2
+
+static void get_pair(const cbx_json *v, const char *name, double missing, double pair[2])
+{
+    const cbx_json *both = cbx_json_get(v, name);
+    pair[0] = cbx_json_get_double(both, "f32", missing);
+    pair[1] = cbx_json_get_double(both, "f64", missing);
+}
 
 static bool from_json(const cbx_json *v, cbx_cost_rates *out)
 {
-    const cbx_json *ops = cbx_json_get(v, "op_s"), *sums = cbx_json_get(v, "sum_s"),
-                   *functions = cbx_json_get(v, "function_s");
+    const cbx_json *functions = cbx_json_get(v, "function_s");
 
     if (strcmp(cbx_json_get_string(v, "schema", ""), SCHEMA) != 0 || cbx_json_get_int(v, "version", 0) != VERSION ||
         strcmp(cbx_json_get_string(v, "revision", ""), cbx_revision()) != 0 ||
@@ -157,39 +163,33 @@ static bool from_json(const cbx_json *v, cbx_cost_rates *out)
         return false;
     out->call_s = cbx_json_get_double(v, "call_s", NAN);
     out->chain_s = cbx_json_get_double(v, "chain_s", NAN);
+    get_pair(v, "op_s", NAN, out->op_s);
+    get_pair(v, "sum_s", NAN, out->sum_s);
     bool good = out->call_s >= 0 && out->chain_s >= 0;
-    for (size_t k = 0; k < 2; k++) {
-        out->op_s[k] = cbx_json_get_double(cbx_json_at(ops, k), "s", NAN);
-        out->sum_s[k] = cbx_json_get_double(cbx_json_at(sums, k), "s", NAN);
-        good &= out->op_s[k] > 0 && out->sum_s[k] >= 0;
-    }
+    for (size_t k = 0; k < 2; k++) good &= out->op_s[k] > 0 && out->sum_s[k] >= 0;
     for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
-        const cbx_json *pair = cbx_prim_get_info((cbx_prim)p) ? cbx_json_get(functions, cbx_prim_name((cbx_prim)p))
-                                                              : NULL;
-        out->function_s[p][0] = cbx_json_get_double(pair, "f32", 0);
-        out->function_s[p][1] = cbx_json_get_double(pair, "f64", 0);
+        get_pair(cbx_prim_get_info((cbx_prim)p) ? functions : NULL, cbx_prim_name((cbx_prim)p), 0, out->function_s[p]);
         good &= out->function_s[p][0] >= 0 && out->function_s[p][1] >= 0;
     }
     return good && out->function_s[CBX_PRIM_EXP][1] > 0;
 }
 
+static cbx_json *pair_json(const double pair[2])
+{
+    return cbx_json_object(J_NUMBER("f32", pair[0]), J_NUMBER("f64", pair[1]));
+}
+
 static cbx_json *to_json(const cbx_cost_rates *r)
 {
-    cbx_json *v = cbx_json_object(J_TEXT("schema", SCHEMA), J_INT("version", VERSION),
-                                  J_TEXT("revision", cbx_revision()), J_TEXT("build", cbx_build()),
-                                  J_NUMBER("call_s", r->call_s), J_NUMBER("chain_s", r->chain_s));
-    cbx_json *list = cbx_json_set_array(v, "op_s");
+    cbx_json *functions = cbx_json_new_object();
 
-    for (int k = 0; k < 2; k++) cbx_json_set_double(cbx_json_push_object(list), "s", r->op_s[k]);
-    list = cbx_json_set_array(v, "sum_s");
-    for (int k = 0; k < 2; k++) cbx_json_set_double(cbx_json_push_object(list), "s", r->sum_s[k]);
-    list = cbx_json_set_object(v, "function_s");
-    for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
-        if (r->function_s[p][0] + r->function_s[p][1] == 0) continue;
-        cbx_json_set(list, cbx_prim_name((cbx_prim)p),
-                     cbx_json_object(J_NUMBER("f32", r->function_s[p][0]), J_NUMBER("f64", r->function_s[p][1])));
-    }
-    return cbx_json_finish(v);
+    for (int p = 0; p < CBX_PRIM_LIMIT; p++)
+        if (r->function_s[p][0] + r->function_s[p][1] != 0)
+            cbx_json_put(functions, J_JSON(cbx_prim_name((cbx_prim)p), pair_json(r->function_s[p])));
+    return cbx_json_finish(cbx_json_object(
+        J_TEXT("schema", SCHEMA), J_INT("version", VERSION), J_TEXT("revision", cbx_revision()),
+        J_TEXT("build", cbx_build()), J_NUMBER("call_s", r->call_s), J_NUMBER("chain_s", r->chain_s),
+        J_JSON("op_s", pair_json(r->op_s)), J_JSON("sum_s", pair_json(r->sum_s)), J_JSON("function_s", functions)));
 }
 
 static void save(cbx_ctx *ctx, const char *path, const cbx_cost_rates *r)
