@@ -215,19 +215,23 @@ static PyObject *run_leaves(cx_state *st, const match *m, bool unlock, PyObject 
     cbx_err err;
     cbx_ctx *ctx;
 
-    for (size_t i = 0; i < m->n; i++) {
-        if (Py_TYPE(m->leaves[i]) == st->array_type) {
-            in[i] = ((cx_array *)m->leaves[i])->handle;
-            if (unlock && !(fresh && fresh[i])) made[nmade++] = cbx_array_ref(in[i]);
-        } else if ((in[i] = cx_number(st, m->leaves[i]))) {
-            made[nmade++] = in[i];
+    size_t read = 0;
+    for (; read < m->n; read++) {
+        PyObject *leaf = m->leaves[read];
+        if (Py_TYPE(leaf) == st->array_type) {
+            in[read] = ((cx_array *)leaf)->handle;
+            if (unlock && !(fresh && fresh[read])) made[nmade++] = cbx_array_ref(in[read]);
+        } else if ((in[read] = cx_number(st, leaf))) {
+            made[nmade++] = in[read];
         } else {
-            while (nmade > 0) cbx_array_free(made[--nmade]);
-            return NULL;
+            break;
         }
     }
-    ctx = cx_ctx_borrow(st);
-    if (!ctx) return NULL;
+    ctx = read == m->n ? cx_ctx_borrow(st) : NULL;
+    if (!ctx) {
+        while (nmade > 0) cbx_array_free(made[--nmade]);
+        return NULL;
+    }
     err.status = CBX_OK;
     err.message[0] = '\0';
     thread = unlock ? PyEval_SaveThread() : NULL;
