@@ -72,24 +72,15 @@ static __attribute__((noinline)) cbx_status run_dense(const cbx_call *call, cbx_
 }
 
 /* Makes the results, which run fills. */
-static __attribute__((noinline)) cbx_status run_made(const cbx_call *call, cbx__ref_run run, cbx_array **out,
-                                                     cbx_err *err)
+static __attribute__((noinline)) cbx_status run_made(const cbx_call *call, cbx__ref_run run, bool dense,
+                                                     cbx_array **out, cbx_err *err)
 {
-    /* clang-format off */
-    static const bool dense[CBX_PRIM_LIMIT] = {
-#define ROW(name) [CBX_PRIM_##name] = true,
-        ROW(TAKE) ROW(TAKE_ALONG) ROW(SEMIRING_CONV) ROW(SEMIRING_CONV_VJP) ROW(SEMIRING_CONV_JVP)
-        ROW(SEMIRING_MATMUL_VJP) ROW(SEMIRING_MATMUL_JVP) ROW(ELL_MATMUL) ROW(ELL_MATMUL_VJP) ROW(ELL_MATMUL_JVP)
-        ROW(ELL_SOFTMAX) ROW(ELL_SOFTMAX_VJP) ROW(ELL_PACK) ROW(ELL_EDGE) ROW(ELL_EDGE_VJP) ROW(ELL_EDGE_JVP)
-#undef ROW
-    };
-    /* clang-format on */
     size_t made = 0;
     cbx_status st = CBX_OK;
 
     for (; !st && made < call->nout; made += !st)
         st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
-    if (!st) st = dense[call->prim] ? run_dense(call, run, out, err) : run(call, out, err);
+    if (!st) st = dense ? run_dense(call, run, out, err) : run(call, out, err);
     if (st) cbx__arrays_free(made, out);
     return st;
 }
@@ -108,10 +99,24 @@ static cbx_status apply(CBX__UNUSED const cbx_backend *self, const cbx_call *cal
         CBX_PRIM_MAP(ROW)
 #undef ROW
     };
+    static const bool dense[CBX_PRIM_LIMIT] = {
+#define ROW(name) [CBX_PRIM_##name] = true,
+        ROW(TAKE) ROW(TAKE_ALONG) ROW(SEMIRING_CONV) ROW(SEMIRING_CONV_VJP) ROW(SEMIRING_CONV_JVP)
+        ROW(SEMIRING_MATMUL_VJP) ROW(SEMIRING_MATMUL_JVP) ROW(ELL_MATMUL) ROW(ELL_MATMUL_VJP) ROW(ELL_MATMUL_JVP)
+        ROW(ELL_SOFTMAX) ROW(ELL_SOFTMAX_VJP) ROW(ELL_PACK) ROW(ELL_EDGE) ROW(ELL_EDGE_VJP) ROW(ELL_EDGE_JVP)
+#undef ROW
+    };
     /* clang-format on */
     const cbx__ref_run run = runs[call->prim];
+    cbx_status st;
 
-    return hands_on[call->prim] ? run(call, out, err) : run_made(call, run, out, err);
+    if (hands_on[call->prim]) return run(call, out, err);
+    if (call->nout != 1) return run_made(call, run, dense[call->prim], out, err);
+    st = cbx_array_create(call->ctx, call->results, out, err); /* as most calls: without the steps of run_made */
+    if (st) return st;
+    st = dense[call->prim] ? run_dense(call, run, out, err) : run(call, out, err);
+    if (st) cbx__arrays_free(1, out);
+    return st;
 }
 
 const cbx_backend cbx__reference_backend = {
