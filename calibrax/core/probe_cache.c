@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/json_put.h"

@@ -1,6 +1,5 @@
 /* A point of a run: its metrics, and every launch behind them. */
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/core/point_index.h"
 #include "calibrax/site/page_view.h"

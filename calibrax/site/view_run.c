@@ -1,6 +1,4 @@
 /* A run: what it is, its points with their metrics, its environment. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "calibrax/base/idioms.h"
 #include "calibrax/site/page_view.h"

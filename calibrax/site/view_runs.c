@@ -1,5 +1,4 @@
 /* The first page: runs, newest first, with a filter; and what of the store cannot be read. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"

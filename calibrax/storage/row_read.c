@@ -12,7 +12,6 @@
 #include "calibrax/base/text_keep.h"
 #include "calibrax/storage/row_table.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * calibrax export: runs in a form that others read.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/exporters/exporter.h"
 #include "programs/calibrax/calibrax.h"

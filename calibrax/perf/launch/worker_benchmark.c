@@ -4,7 +4,6 @@
  * of details; the worker goes on, so that it can be torn down.
  */
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "calibrax/base/json_put.h"

@@ -1,7 +1,6 @@
 /* Rows of one case, point and machine. */
 #include "suites/nitrix/feeds/feed_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
