@@ -445,7 +445,7 @@ static int watch_process(watcher *w)
     const cbx_resource_report none = { .nsamples = 0 };
     cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
     cbx_gpu *gpu = NULL;
-    double celsius = NAN, watt = NAN; /* greatest; NaN: unknown */
+    double celsius = NAN, watt = NAN; /* maximum of each; NaN: unknown */
     uint64_t throttle = 0;
     int index = w->a->gpu, status = EXIT_PASS;
     char words[CBX_GPU_THROTTLE_SIZE];

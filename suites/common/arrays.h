@@ -16,7 +16,7 @@
 cbx_status cbx__suite_arrays(cbx_ctx *ctx, const cbx_array_desc *descs, size_t n, cbx_array **out, cbx_err *err);
 /* Frees n arrays and writes NULL over them; NULL members are fine. */
 void cbx__suite_arrays_free(cbx_array **a, size_t n);
-/* After st: the n arrays that were made to out, or frees them.  @return st */
+/* Moves the n arrays that were made to out, or, after a failure, frees them.  @return st */
 cbx_status cbx__suite_arrays_give(cbx_status st, cbx_array **made, size_t n, cbx_array **out);
 /* A copy, row-major. */
 cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);

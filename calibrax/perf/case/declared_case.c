@@ -145,7 +145,7 @@ static void store(cbx_dtype t, void *data, size_t i, double v)
     }
 }
 
-/* After st: the n arrays that were made to out, or frees them. */
+/* Moves the n arrays that were made to out, or, after a failure, frees them; returns st. */
 static cbx_status give(cbx_status st, cbx_array **made, size_t n, cbx_array **out)
 {
     for (size_t i = 0; i < n; i++)
