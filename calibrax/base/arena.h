@@ -49,16 +49,16 @@ CBX_API char *cbx_arena_vprintf(cbx_arena *arena, const char *fmt, va_list args)
  * The arena must outlive it and not move.
  */
 CBX_API cbx_allocator cbx_arena_allocator(cbx_arena *arena);
-/** Its address, for a call in C: cbx_list_push(CBX_IN_ARENA(arena), &list, x). */
+/** Its address until the block ends, for a call: cbx_list_push(CBX_IN_ARENA(arena), &list, x). */
 #define CBX_IN_ARENA(arena) ((const cbx_allocator[]){ cbx_arena_allocator(arena) })
 
-/**
- * A zeroed object in an arena of its own, which is its member at arena_at.  NULL: out of memory.
+/** A zeroed object in an arena of its own, which is its member at arena_at.  NULL: out of memory.
  *     cbx_guard *g = CBX_ARENA_OBJECT(cbx_guard, al);
+ * The object is in that arena, which is therefore ended by cbx_arena_end and never cleared.
  */
 CBX_API void *cbx_arena_object(const cbx_allocator *al, size_t size, size_t arena_at);
 #define CBX_ARENA_OBJECT(T, al) ((T *)cbx_arena_object(al, sizeof(T), offsetof(T, arena)))
-/** Frees such an object, by its arena, with all that is in the arena. */
+/** Frees such an object and all else that is in its arena; the arena must not be NULL. */
 CBX_API void cbx_arena_end(cbx_arena *arena);
 
 CBX_END_DECLS
