@@ -69,7 +69,8 @@ static const char *w_energy(int v)
 }
 
 /* clang-format off */
-/* Members in parentheses: the macro that describes one of the struct T, then its arguments but T. */
+/* Members in parentheses: the macro that describes one of the struct T, then its arguments
+ * but T. */
 #define WIDTH(T, m)                           sizeof(((T *)0)->m)
 #define OF(T, name, m, kind, of, word, doc)   { #name, kind, offsetof(T, m), WIDTH(T, m), 0, of, word, doc }
 #define LIST(T, name, m, kind, w, n, of, doc) { #name, kind, offsetof(T, m), WIDTH(T, w), offsetof(T, n), of, NULL, doc }
@@ -274,7 +275,8 @@ static PyObject *members_text(const answer_type *t)
     return text;
 }
 
-/* "calibrax_c.statistics.Interval" belongs to the namespace before the last dot, "calibrax_c.DoctorItem" to the module. */
+/* "calibrax_c.statistics.Interval" belongs to the namespace before the last dot,
+ * "calibrax_c.DoctorItem" to the module. */
 bool cx_place_type(cx_state *st, const char *name, PyTypeObject *type)
 {
     const char *last = strrchr(name, '.');

@@ -1,6 +1,6 @@
 /*
- * What a call of measuring, statistics, analysis or watching takes and gives: samples and options from arguments; the library's
- * structs as immutable tuples with names, all made from one table.
+ * What a call of measuring, statistics, analysis or watching takes and gives: samples and options
+ * from arguments; the library's structs as immutable tuples with names, all made from one table.
  */
 #ifndef CALIBRAX_PYTHON_ANSWERS_H
 #define CALIBRAX_PYTHON_ANSWERS_H
@@ -59,10 +59,12 @@ typedef struct cx_convergence_answer {
 PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from);
 /** A tuple of n structs, one behind the other. */
 PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n);
-/** Takes the interpreter's lock; the object of the struct, or the exception that a status other than CBX_OK stands for. */
+/** Takes the interpreter's lock; the object of the struct, or the exception that a status other
+ * than CBX_OK stands for. */
 PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from);
-/* CX_COMPUTE(do_order, cbx_test, TEST, (cx_samples x), CX_GET(c, x), cbx_stat_test_order(c->ctx, x.x, x.n, &out, &c->err)): an
- * implementation that declares variables and out, reads arguments, and returns out if the call gives CBX_OK. */
+/* CX_COMPUTE(do_order, cbx_test, TEST, (cx_samples x), CX_GET(c, x), cbx_stat_test_order(c->ctx,
+ * x.x, x.n, &out, &c->err)): an implementation that declares variables and out, reads arguments,
+ * and returns out if the call gives CBX_OK. */
 #define CX_COMPUTE(name, T, kind, variables, arguments, call)                                                          \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
@@ -70,7 +72,8 @@ PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const vo
         CX_BARE variables;                                                                                             \
         return (arguments) && cx_begin(c) ? cx_answer(c, call, CX_##kind, &out) : NULL;                                \
     }
-/* The library's function of a table row of statistics, by its type but for the error at its end; CX_SAMPLE: n numbers. */
+/* The library's function of a table row of statistics, by its type but for the error at its end;
+ * CX_SAMPLE: n numbers. */
 #define CX_SAMPLE    const double *, size_t
 #define CX_STAT(...) ((cbx_status(*)(__VA_ARGS__, cbx_err *))c->fn)
 /** A tuple of float. */
@@ -114,7 +117,8 @@ typedef struct cx_callback {
     PyObject *type, *value, *traceback;
 } cx_callback;
 
-/** As cx_answer of a call that called a function of Python: the exception that it raised, if it did. */
+/** As cx_answer of a call that called a function of Python: the exception that it raised, if
+ * it did. */
 PyObject *cx_answer_called(cx_call *c, cx_callback *cb, cbx_status status, cx_answer_kind kind, const void *from);
 /** Puts v, whose reference it takes over, in the place of *at. */
 static inline void cx_set(PyObject **at, PyObject *v)
@@ -126,9 +130,11 @@ static inline void cx_set(PyObject **at, PyObject *v)
 
 /** A cbx_timed_fn: calls without arguments. */
 void cx_callback_run(void *callback);
-/** A call with a tuple of arguments, which it takes over, for a number; 0 with an exception, which is kept. */
+/** A call with a tuple of arguments, which it takes over, for a number; 0 with an exception, which
+ * is kept. */
 double cx_callback_number(cx_callback *cb, PyObject *args);
-/** A statistic of one sample (y NULL) or two, from any thread, with or without the interpreter's lock. */
+/** A statistic of one sample (y NULL) or two, from any thread, with or without the
+ * interpreter's lock. */
 double cx_callback_statistic(const double *x, size_t n, const double *y, size_t m, void *callback);
 /** Keeps the current exception. */
 void cx_callback_caught(cx_callback *cb);

@@ -1,4 +1,5 @@
-/* Python objects as operands: arrays, weak numbers, axes, shapes, dtypes.  Each refusal names function, argument and object. */
+/* Python objects as operands: arrays, weak numbers, axes, shapes, dtypes.  Each refusal names
+ * function, argument and object. */
 #include <math.h>
 #include <string.h>
 
@@ -217,7 +218,8 @@ bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, cons
     return true;
 }
 
-/* ---- readers: what CX_GET does by the type of the variable; o is NULL where the default is None ---- */
+/* ---- readers: what CX_GET does by the type of the variable; o is NULL where the default is
+ * None ---- */
 
 static bool is_annotated(const cx_call *c, const char *name, const char *annotation)
 {

@@ -1,4 +1,5 @@
-/* The Array type: a handle of the library as a Python object, its attributes, conversions and operators. */
+/* The Array type: a handle of the library as a Python object, its attributes, conversions and
+ * operators. */
 #include <assert.h>
 #include <string.h>
 
@@ -148,7 +149,8 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused)
 
 /* ---- operators ---- */
 
-/* As cx_operand_from; beside a traced array one of NumPy is taken, too: NumPy could not compute with the former. */
+/* As cx_operand_from; beside a traced array one of NumPy is taken, too: NumPy could not compute
+ * with the former. */
 static int operand_beside(cx_call *c, PyObject *o, PyObject *other, cx_operand *out)
 {
     const int is = cx_operand_from(c, o, out);
@@ -272,7 +274,8 @@ CX_VALUE(do_array_function, (),
          cx_python("_values", "array_function", "OOOO", c->st->array_type, cx_arg(c, "func"), cx_arg(c, "args"),
                    cx_arg(c, "kwargs")))
 
-/* NumPy borrows the buffer; this is for traced arrays, which have none, and for callers that ask for no buffer. */
+/* NumPy borrows the buffer; this is for traced arrays, which have none, and for callers that ask
+ * for no buffer. */
 CX_RETURN(do_array, (PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy")),
           cx_concrete(c->st, handle_of(c->self), "a NumPy array") &&
               cx_shareable(handle_of(c->self), "a NumPy array", PyExc_TypeError),
@@ -280,7 +283,8 @@ CX_RETURN(do_array, (PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "co
 
 /* ---- copies ---- */
 
-/* The elements are immutable, so a shallow copy shares them; assignment to one leaves the other as it is. */
+/* The elements are immutable, so a shallow copy shares them; assignment to one leaves the other
+ * as it is. */
 static PyObject *array_copy(PyObject *self, PyObject *unused)
 {
     (void)unused;

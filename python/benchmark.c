@@ -1,6 +1,7 @@
 /*
- * run_benchmark: an object that meets the benchmark protocol into a Report with a Run, in this process; launch_benchmarks: benchmarks of
- * a Python module, a shared object, a file or a command, each launch in a fresh process.
+ * run_benchmark: an object that meets the benchmark protocol into a Report with a Run, in this
+ * process; launch_benchmarks: benchmarks of a Python module, a shared object, a file or a command,
+ * each launch in a fresh process.
  */
 #include <string.h>
 
@@ -60,7 +61,8 @@ static bool read_options(cx_call *c, options *w)
     return !PyErr_Occurred();
 }
 
-/* ---- a Python object as a benchmark of the library: its methods are called back with the interpreter's lock held ---- */
+/* ---- a Python object as a benchmark of the library: its methods are called back with the
+ * interpreter's lock held ---- */
 
 typedef struct bench {
     PyObject *made;                     /* as _values.benchmark_of returns it */

@@ -1,6 +1,7 @@
 /*
- * calibrax_c.ci: which commit made it slower.  bisect() searches a git history with commands; a Bisection is the search alone, for
- * benchmarks that are Python functions, or histories that are not git's.
+ * calibrax_c.ci: which commit made it slower.  bisect() searches a git history with commands; a
+ * Bisection is the search alone, for benchmarks that are Python functions, or histories that are
+ * not git's.
  */
 #include <string.h>
 
@@ -107,7 +108,8 @@ CX_FUNCTIONS(cx_bisection_methods, CI, WAITS)
 
 /* ---- Bisection ---- */
 
-/* Of the argument parents: where each commit's begin, and the parents themselves; they end with the call. */
+/* Of the argument parents: where each commit's begin, and the parents themselves; they end with
+ * the call. */
 static bool read_parents(cx_call *c, const cx_texts *names, cbx_bisect_graph *graph)
 {
     PyObject *given = cx_arg(c, "parents"), *lists;

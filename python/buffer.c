@@ -1,10 +1,12 @@
-/* The buffer protocol both ways: an Array lends its elements read-only, and an object that lends its own becomes an Array. */
+/* The buffer protocol both ways: an Array lends its elements read-only, and an object that lends
+ * its own becomes an Array. */
 #include <math.h>
 #include <string.h>
 
 #include "python/state.h"
 
-/* Formats of the module struct, native order; 64-bit numbers as C's long, which NumPy shows as int64. */
+/* Formats of the module struct, native order; 64-bit numbers as C's long, which NumPy shows
+ * as int64. */
 static const char *const formats[CBX_DTYPE_COUNT] = {
     [CBX_BOOL] = "?", [CBX_I8] = "b",   [CBX_I16] = "h",   [CBX_I32] = "i", [CBX_I64] = "l",
     [CBX_U8] = "B",   [CBX_U16] = "H",  [CBX_U32] = "I",   [CBX_U64] = "L", [CBX_F32] = "f",
@@ -13,7 +15,8 @@ static const char *const formats[CBX_DTYPE_COUNT] = {
 
 /* ---- lending ---- */
 
-/* What one borrower holds: the elements as they are now, whatever is assigned to the Array later. */
+/* What one borrower holds: the elements as they are now, whatever is assigned to the Array
+ * later. */
 typedef struct loan {
     cbx_array *array;
     Py_ssize_t shape[CBX_MAX_RANK], strides[CBX_MAX_RANK];

@@ -1,4 +1,5 @@
-/* One call from Python into the library: arguments by their signature, a borrowed context, a scope, the result. */
+/* One call from Python into the library: arguments by their signature, a borrowed context, a scope,
+ * the result. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,8 +67,8 @@ PyObject *cx_raise(cbx_status status, const char *message)
 }
 
 /*
- * Messages name the function that the user called: the library's own name for it in quotes ("'random_uniform' from 3 to 1") is
- * replaced, and a message without it is preceded by the name.
+ * Messages name the function that the user called: the library's own name for it in quotes
+ * ("'random_uniform' from 3 to 1") is replaced, and a message without it is preceded by the name.
  */
 PyObject *cx_raise_for(const cx_call *c, cbx_status status)
 {
@@ -385,7 +386,8 @@ static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *
     return refuse_extra(c, nargs, taken, kwnames, used);
 }
 
-/* Where the result of a function with a parameter 'device' is to be: 1; 0: wherever it is; -1: exception. */
+/* Where the result of a function with a parameter 'device' is to be: 1; 0: wherever it is; -1:
+ * exception. */
 static int wanted_device(cx_call *c, cbx_device_id *out)
 {
     const cx_function *f = c->function;
@@ -435,7 +437,8 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
 
 /* ---- arguments by name ---- */
 
-/* Every name that the code asks for is in the signature of every function that it serves: tests call them all. */
+/* Every name that the code asks for is in the signature of every function that it serves: tests
+ * call them all. */
 static int place_of(const cx_call *c, const char *name)
 {
     size_t length = strlen(name);
@@ -461,7 +464,8 @@ PyObject *cx_arg(cx_call *c, const char *name)
     return c->arg[i] == Py_None && c->function->parameters[i].fallback ? NULL : c->arg[i];
 }
 
-/* The default of a parameter as an object, which the parameter keeps; NULL without an exception if it is None. */
+/* The default of a parameter as an object, which the parameter keeps; NULL without an exception if
+ * it is None. */
 static PyObject *fallback_of(cx_parameter *p)
 {
     char text[64];

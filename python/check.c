@@ -1,4 +1,5 @@
-/* Check: a run against a baseline, by the guard of the library, with its named outcomes and exit codes. */
+/* Check: a run against a baseline, by the guard of the library, with its named outcomes and
+ * exit codes. */
 #include <math.h>
 
 #include "python/objects.h"

@@ -1,4 +1,5 @@
-/* calibrax_c.profiling.CompilationProfiler: calls of a Python function by the signature that a compiler would see. */
+/* calibrax_c.profiling.CompilationProfiler: calls of a Python function by the signature that a
+ * compiler would see. */
 #include "python/objects.h"
 
 static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)

@@ -1,4 +1,5 @@
-/* asarray: Python numbers, nested sequences of them, objects with the buffer protocol or __dlpack__, and Arrays. */
+/* asarray: Python numbers, nested sequences of them, objects with the buffer protocol or
+ * __dlpack__, and Arrays. */
 #include <string.h>
 
 #include "python/state.h"
@@ -49,7 +50,8 @@ static bool ragged(int axis)
     return cx_refused(PyExc_ValueError, "asarray: the sequences at depth %d are not of one length: pad them", axis);
 }
 
-/* A new reference to an item of a sequence, as an Array if it is one of another package; NULL with an exception. */
+/* A new reference to an item of a sequence, as an Array if it is one of another package; NULL with
+ * an exception. */
 static PyObject *item_of(cx_state *st, PyObject *o, Py_ssize_t i)
 {
     PyObject *v = PyList_CheckExact(o)    ? Py_XNewRef(PyList_GetItem(o, i))
@@ -163,7 +165,8 @@ static PyObject *stacked_nest(const findings *f, PyObject *o, int axis, cbx_dtyp
     return list ? cx_asarray(f->st, list, CBX_DTYPE_COUNT, -1) : NULL;
 }
 
-/* Numbers go into the dtype asked for if its kind holds them; else they are found first and converted then. */
+/* Numbers go into the dtype asked for if its kind holds them; else they are found first and
+ * converted then. */
 static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
 {
     findings f = { .st = st, .ndim = -1, .strong = CBX_DTYPE_COUNT, .weak = -1 };
@@ -189,7 +192,8 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
     return NULL;
 }
 
-/* A list of arrays, ours or those of other packages, without a look at each element; NULL, mostly without an exception. */
+/* A list of arrays, ours or those of other packages, without a look at each element; NULL, mostly
+ * without an exception. */
 static cbx_array *stack(cx_state *st, PyObject *list)
 {
     PyObject *first = PyList_Size(list) > 0 ? PyList_GetItem(list, 0) : NULL;

@@ -1,6 +1,7 @@
 /*
- * DLPack capsules both ways.  The library makes and takes the structs; here they are wrapped in the capsules that Python's side
- * of the protocol passes around: "dltensor" before 1.0, "dltensor_versioned" since; a consumer renames what it has taken.
+ * DLPack capsules both ways.  The library makes and takes the structs; here they are wrapped in the
+ * capsules that Python's side of the protocol passes around: "dltensor" before 1.0,
+ * "dltensor_versioned" since; a consumer renames what it has taken.
  */
 #include <string.h>
 
@@ -138,7 +139,8 @@ static bool reads_device(PyObject *o, int *type)
                       "from_dlpack: the elements are on device (%d, %d), not on the CPU or a GPU of NVIDIA", *type, id);
 }
 
-/* Of a producer of DLPack 1, or one that does not know these arguments.  On a GPU, for the default stream. */
+/* Of a producer of DLPack 1, or one that does not know these arguments.  On a GPU, for the
+ * default stream. */
 static PyObject *ask(PyObject *o, int device, cbx_dl_copy copy)
 {
     enum { DEFAULT_STREAM = 1 };

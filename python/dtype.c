@@ -1,4 +1,5 @@
-/* dtype objects, one for each element type and compared by identity; elements as Python numbers; the dtype functions. */
+/* dtype objects, one for each element type and compared by identity; elements as Python numbers;
+ * the dtype functions. */
 #include <string.h>
 
 #include "python/records.h"
@@ -71,7 +72,8 @@ bool cx_add_dtypes(cx_state *st, PyObject *module)
     return true;
 }
 
-/* numpy.float32, a scalar type that has a dtype, and numpy.dtype("float32"), which has a name; no exception. */
+/* numpy.float32, a scalar type that has a dtype, and numpy.dtype("float32"), which has a name; no
+ * exception. */
 static bool foreign_dtype(PyObject *o, cbx_dtype *out)
 {
     CX_OWN PyObject *name = NULL;

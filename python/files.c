@@ -1,4 +1,5 @@
-/* Arrays in files: NumPy's .npy and .npz, and HDF5; the extension of the path selects the format. */
+/* Arrays in files: NumPy's .npy and .npz, and HDF5; the extension of the path selects the
+ * format. */
 #include <string.h>
 
 #include "python/records.h"

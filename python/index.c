@@ -1,11 +1,12 @@
 /*
  * x[key] and x[key] = value.
  *
- * A key is read into steps along the axes.  Slices, integers and new axes are views.  Index arrays and masks (which are
- * index arrays by nonzero) are joined: the axes that they are on come first, become one, and one take along it gathers.
- * Assignment by views writes in place where no other array shares the elements.  Otherwise it makes a new array: the same key, applied
- * to the places 0, 1, 2 ..., shows where the values are scattered; the Array object then holds the new handle, views and
- * borrowers keep the old one.
+ * A key is read into steps along the axes.  Slices, integers and new axes are views.  Index arrays
+ * and masks (which are index arrays by nonzero) are joined: the axes that they are on come first,
+ * become one, and one take along it gathers.  Assignment by views writes in place where no other
+ * array shares the elements.  Otherwise it makes a new array: the same key, applied to the places
+ * 0, 1, 2 ..., shows where the values are scattered; the Array object then holds the new handle,
+ * views and borrowers keep the old one.
  */
 #include <string.h>
 
@@ -48,7 +49,8 @@ static bool add_slice(key *k, PyObject *o)
     Py_ssize_t start, stop, stride;
 
     if (PySlice_Unpack(o, &start, &stop, &stride) < 0) return false;
-    /* the smallest number is CBX_OPEN: right where it is the end of the walk, not where the walk begins beyond it */
+    /* the smallest number is CBX_OPEN: right where it is the end of the walk, not where the walk
+     * begins beyond it */
     if (stride > 0 && stop == CBX_OPEN) stop++;
     if (stride < 0 && start == CBX_OPEN) start++;
     if (stride == 1 && start == 0) start = CBX_OPEN;
@@ -191,7 +193,8 @@ static void add_gather(gather *g, int axis, int place, const cbx_array *index, i
     g->index[g->n++] = index;
 }
 
-/* Views first; what index arrays are on is left for gathering.  An ellipsis separates index arrays even if it covers no axis. */
+/* Views first; what index arrays are on is left for gathering.  An ellipsis separates index arrays
+ * even if it covers no axis. */
 static cbx_array *take_views(cbx_ctx *ctx, const key *k, cbx_array *v, gather *g)
 {
     int axis = 0, last = 0;
@@ -336,7 +339,8 @@ static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mas
     return cx_array_new(st, r);
 }
 
-/* The elements at few int64 places of the only axis; NULL without an exception: one of them is outside. */
+/* The elements at few int64 places of the only axis; NULL without an exception: one of them is
+ * outside. */
 #define PICK(T)                                                                                                        \
     for (size_t i = 0; i < n; i++)                                                                                     \
     memcpy((T *)to + i, from + (at[i] + (at[i] < 0 ? length : 0)) * stride * (ptrdiff_t)sizeof(T), sizeof(T))
@@ -358,7 +362,8 @@ static PyObject *picked(cx_state *st, const cbx_array *x, const cbx_array *where
     return cx_array_new(st, r);
 }
 
-/* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any other key. */
+/* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any
+ * other key. */
 static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
 {
     const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
@@ -373,7 +378,8 @@ static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
     return at;
 }
 
-/* What a mask or index array without gaps takes of few elements; NULL without an exception: another case. */
+/* What a mask or index array without gaps takes of few elements; NULL without an exception:
+ * another case. */
 static PyObject *taken(cx_state *st, const cbx_array *x, PyObject *o)
 {
     const cbx_array *at = whole_key(st, x, o);
@@ -452,7 +458,8 @@ static bool is_plain(const cbx_array *at, const cbx_array *v)
            cbx_array_count(v) == cbx_array_count(at);
 }
 
-/* Over elements that no other array shares; handle has one reference.  at: the whole key; NULL: k is the key. */
+/* Over elements that no other array shares; handle has one reference.  at: the whole key; NULL: k
+ * is the key. */
 static bool write_in_place(cx_call *c, const key *k, const cbx_array *at, cbx_array *handle, const cx_operand *v)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -478,7 +485,8 @@ static bool read_whole_key(cx_call *c, const cx_array *a, PyObject *o, key *k)
     return read_key(c, x, o, k) && in_range(k, x);
 }
 
-/* x[mask] = number, where x or the mask is traced: which elements change, the data decide.  1: done; 0: another case; -1: exception. */
+/* x[mask] = number, where x or the mask is traced: which elements change, the data decide.  1:
+ * done; 0: another case; -1: exception. */
 static int assign_where(cx_call *c, cx_array *me, PyObject *o, PyObject *value)
 {
     cbx_array *x = me->handle, *mask = cx_is_array(c->st, o) ? ((cx_array *)o)->handle : NULL, *r;
@@ -506,8 +514,8 @@ static int assign_where(cx_call *c, cx_array *me, PyObject *o, PyObject *value)
 }
 
 /*
- * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two threads that assign both
- * assignments last.
+ * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two
+ * threads that assign both assignments last.
  */
 static bool assign_here(PyObject *self, PyObject *o, PyObject *value)
 {

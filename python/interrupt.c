@@ -1,8 +1,9 @@
 /*
- * Ctrl-C in long calls.  Python handles signals on its main thread alone, between instructions; while that thread is inside of the
- * library they would wait.  So a long call of the main thread runs on a second one, and the main thread looks for signals every
- * WAIT_MS.  When a handler raises, the call is asked to stop (c->stop: those that run processes do) and left to itself: its result is
- * dropped when it ends.
+ * Ctrl-C in long calls.  Python handles signals on its main thread alone, between instructions;
+ * while that thread is inside of the library they would wait.  So a long call of the main thread
+ * runs on a second one, and the main thread looks for signals every WAIT_MS.  When a handler
+ * raises, the call is asked to stop (c->stop: those that run processes do) and left to itself: its
+ * result is dropped when it ends.
  */
 #include <pthread.h>
 #include <stdlib.h>

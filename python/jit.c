@@ -1,9 +1,10 @@
 /*
  * Compiled functions: the object that jit returns.
  *
- * A call is looked up here: its arguments' structures, the kinds, dtypes and shapes of their leaves, its static values; and goes to the
- * library without a Python frame.  The first call of its kind, and one with nodes of classes other than Python's own, goes to
- * `_compiled.JitPlan`, which adds what it recorded to the entries here.
+ * A call is looked up here: its arguments' structures, the kinds, dtypes and shapes of their
+ * leaves, its static values; and goes to the library without a Python frame.  The first call of its
+ * kind, and one with nodes of classes other than Python's own, goes to `_compiled.JitPlan`, which
+ * adds what it recorded to the entries here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 
 #include <structmember.h>
 
-/* Of the stable ABI from 3.12 on; the protocol and its numbers are those of PEP 590, which 3.11 has. */
+/* Of the stable ABI from 3.12 on; the protocol and its numbers are those of PEP 590, which
+ * 3.11 has. */
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 #endif
@@ -101,7 +103,8 @@ typedef struct match {
     PyObject *leaves[MAX_LEAVES]; /* borrowed */
 } match;
 
-/* Whether a tree has a structure, and leaves like those of the entry, which are collected.  Of other classes the plan knows more. */
+/* Whether a tree has a structure, and leaves like those of the entry, which are collected.  Of
+ * other classes the plan knows more. */
 static bool fits(match *m, PyObject *s, PyObject *o)
 {
     PyObject *type;
@@ -204,7 +207,8 @@ static PyObject *results_of(cx_state *st, const entry *e, size_t n, cbx_array **
     return list ? cx_tree_build(st, e->structure, list) : NULL;
 }
 
-/* The results of an entry's function.  unlock: other threads run meanwhile, which may assign to the arrays: they are held. */
+/* The results of an entry's function.  unlock: other threads run meanwhile, which may assign to the
+ * arrays: they are held. */
 static PyObject *run_leaves(cx_state *st, const match *m, bool unlock, PyObject *const *fresh)
 {
     const cbx_fn *fn = ((cx_recorded *)m->e->recorded)->fn;
@@ -313,7 +317,8 @@ static bool sign(const cx_state *st, PyObject *o, signature *s)
     return s->dtype != CBX_DTYPE_COUNT;
 }
 
-/* One argument: its value is kept if it is static, else its structure, and its leaves added to the list. */
+/* One argument: its value is kept if it is static, else its structure, and its leaves added to
+ * the list. */
 static bool add_part(cx_state *st, entry *e, PyObject *name, PyObject *o, int is_static, PyObject *leaves)
 {
     part *p = &e->parts[e->nparts++];
@@ -359,7 +364,8 @@ static entry *make_entry(cx_state *st, PyObject *args, PyObject *kw, PyObject *i
     return made;
 }
 
-/* _remember(args, keywords, static, recorded, structure): calls like this one no longer need the plan; static: a set of positions, names */
+/* _remember(args, keywords, static, recorded, structure): calls like this one no longer need the
+ * plan; static: a set of positions, names */
 static PyObject *jitted_remember(PyObject *self, PyObject *arguments)
 {
     jitted *j = (jitted *)self;

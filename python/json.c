@@ -1,4 +1,5 @@
-/* Free-form values between Python and the library's JSON, by way of its text: Python's json reads and writes the same numbers. */
+/* Free-form values between Python and the library's JSON, by way of its text: Python's json reads
+ * and writes the same numbers. */
 #include "python/records.h"
 
 cbx_json *cx_json_from(PyObject *o, const char *path)

@@ -1,4 +1,5 @@
-/* The namespace linalg: the extension of the standard, and lstsq, triangular_solve, which it lacks. */
+/* The namespace linalg: the extension of the standard, and lstsq, triangular_solve, which it
+ * lacks. */
 #include <math.h>
 
 #include "python/state.h"

@@ -1,4 +1,5 @@
-/* calibrax_c.profiling: what machines can do, how near a kernel comes to it, and what energy means in carbon. */
+/* calibrax_c.profiling: what machines can do, how near a kernel comes to it, and what energy means
+ * in carbon. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Metric functions: the library's table for metrics.py, the one call that all of them make, and states. */
+/* Metric functions: the library's table for metrics.py, the one call that all of them make,
+ * and states. */
 #include <math.h>
 #include <string.h>
 

@@ -50,8 +50,9 @@ static inline void cx_metric_leave(cx_object **o)
 #define CX_METRIC_FUNCTION   "function: object | None = None"
 #define CX_METRIC_CALL       "metric: object, " CX_METRIC_OPERANDS ", " CX_METRIC_PARAMETERS
 
-/* The methods that states and collections share: CX_ACCUMULATOR(state, CX_METRIC_STATE) makes state_update, state_merge, state_bytes,
- * state_reset and state_updates of the functions of cbx_metric_state. */
+/* The methods that states and collections share: CX_ACCUMULATOR(state, CX_METRIC_STATE) makes
+ * state_update, state_merge, state_bytes, state_reset and state_updates of the functions of
+ * cbx_metric_state. */
 #define CX_ACCUMULATOR(name, kind)                                                                                     \
     CX_RETURN(name##_update, (cx_metric_arguments a; CX_ENTERED of = NULL),                                            \
               cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL, false)),                                         \

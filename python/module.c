@@ -49,7 +49,8 @@ PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *met
     return m;
 }
 
-/* A table into a new namespace, which is put into its parent and among the modules; borrowed, NULL with an exception. */
+/* A table into a new namespace, which is put into its parent and among the modules; borrowed, NULL
+ * with an exception. */
 static PyObject *add_namespace(cx_state *st, const char *name, PyMethodDef *table)
 {
     CX_OWN PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name);

@@ -1,4 +1,5 @@
-/* calibrax_c.monitoring: windows, alerts, health, sinks, tendency.  Time is in seconds, by the caller's clock or by now. */
+/* calibrax_c.monitoring: windows, alerts, health, sinks, tendency.  Time is in seconds, by the
+ * caller's clock or by now. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /*
- * Objects of the library that live between calls: a window, a book of alerts, a meter.  Each has a context of its own, and its type is
- * from one table; one thread uses it at a time, and a second one gets a RuntimeError.
+ * Objects of the library that live between calls: a window, a book of alerts, a meter.  Each has a
+ * context of its own, and its type is from one table; one thread uses it at a time, and a second
+ * one gets a RuntimeError.
  */
 #ifndef CALIBRAX_PYTHON_OBJECTS_H
 #define CALIBRAX_PYTHON_OBJECTS_H
@@ -29,8 +30,9 @@ typedef struct cx_object_type {
     hashfunc hash;
 } cx_object_type;
 
-/* CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, signature, cbx_window_free, documentation): the type Window, made by
- * window_make, with the methods of the list WINDOW; more initializers of cx_object_type may follow.  CX_TYPE: of any name and maker. */
+/* CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, signature, cbx_window_free,
+ * documentation): the type Window, made by window_make, with the methods of the list WINDOW; more
+ * initializers of cx_object_type may follow.  CX_TYPE: of any name and maker. */
 #define CX_OBJECT_TYPE(type, make_, LIST, space, name_, sig, free_, ...)                                               \
     CX_TYPE(type, make_, LIST, "calibrax_c." space "." #name_, CX_MAKER(name_, sig, make_##_make), free_, __VA_ARGS__)
 #define CX_TYPE(type, make_, LIST, name_, maker, free_, documentation, ...)                                            \
@@ -45,8 +47,9 @@ typedef struct cx_object_type {
 #define CX_MAKER(name, sig, impl)                                                                                      \
     &(cx_function) { #name, sig, #name, impl, 0, CX_LIGHT, NULL, 0, -1 }
 
-/* CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), CX_GET(c, keep), create): a maker that declares variables and, if a
- * condition holds, makes an object of that kind with what create writes to handle; o is the object. */
+/* CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), CX_GET(c, keep), create): a maker that
+ * declares variables and, if a condition holds, makes an object of that kind with what create
+ * writes to handle; o is the object. */
 #define CX_MADE(name, kind, T, variables, condition, create)                                                           \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
@@ -60,8 +63,8 @@ typedef struct cx_object_type {
         return cx_object_made(o, status_, &c->err);                                                                    \
     }
 
-/* CX_DO(window_add, cbx_window, (double value;), (value), formula): a method that reads arguments into variables and computes a
- * formula of them and of self, the handle. */
+/* CX_DO(window_add, cbx_window, (double value;), (value), formula): a method that reads arguments
+ * into variables and computes a formula of them and of self, the handle. */
 #define CX_DO(name, T, variables, arguments, formula)                                                                  \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
@@ -70,7 +73,8 @@ typedef struct cx_object_type {
         return self && CX_GET(c, CX_BARE arguments) ? (formula) : NULL;                                                \
     }
 
-/* The status of a call on an object without the interpreter's lock: other calls of the object are refused meanwhile. */
+/* The status of a call on an object without the interpreter's lock: other calls of the object are
+ * refused meanwhile. */
 #define CX_BUSY(o, call)                                                                                               \
     ({                                                                                                                 \
         PyThreadState *t_ = ((o)->busy = true, PyEval_SaveThread());                                                   \
@@ -91,10 +95,12 @@ cx_object *cx_object_self(cx_call *c);
 void *cx_handle(cx_call *c);
 /** An argument that must be an object of a kind; NULL with an exception. */
 cx_object *cx_object_arg(cx_call *c, const char *name, cx_object_kind kind);
-/** The object once its maker is done: its reference is passed on, or dropped with the exception of the status. */
+/** The object once its maker is done: its reference is passed on, or dropped with the exception of
+ * the status. */
 PyObject *cx_object_made(cx_object *t, cbx_status status, const cbx_err *err);
 
-/* Methods of an object that ends with its block: itself; and the function that ends it, whose answer is dropped. */
+/* Methods of an object that ends with its block: itself; and the function that ends it, whose
+ * answer is dropped. */
 PyObject *cx_do_enter(cx_call *c);
 PyObject *cx_do_exit(cx_call *c);
 

@@ -1,4 +1,5 @@
-/* What parameters are, by their names: the second part of each docstring (signature.c).  A name that means two things has both. */
+/* What parameters are, by their names: the second part of each docstring (signature.c).  A name
+ * that means two things has both. */
 #include <string.h>
 
 #include "python/transforms.h"

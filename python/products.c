@@ -63,14 +63,16 @@ CX_RETURN(do_tensordot, (int n = 0, in_a[CBX_MAX_RANK], in_b[CBX_MAX_RANK]; cons
 
 enum { LABELS = 256 };
 
-/* An operand whose axes have labels: letters of the subscripts, and numbers below 32 for the axes that '...' covers. */
+/* An operand whose axes have labels: letters of the subscripts, and numbers below 32 for the axes
+ * that '...' covers. */
 typedef struct term {
     const cbx_array *x;
     int n;
     unsigned char label[CBX_MAX_RANK];
 } term;
 
-/* Reads labels up to the end; an ellipsis stands for the last labels of 1 .. covered, in ascending order. */
+/* Reads labels up to the end; an ellipsis stands for the last labels of 1 .. covered, in
+ * ascending order. */
 static bool read_labels(const char *s, const char *end, int covered, term *t)
 {
     t->n = 0;
@@ -130,7 +132,8 @@ static void sum_out(cbx_ctx *ctx, term *t, const int *needed)
     for (int k = axes.n - 1; k >= 0; k--) drop(t, axes.axis[k]);
 }
 
-/* The axes in the order of the labels, as one matrix a batch: lengths of each of the three groups become one axis. */
+/* The axes in the order of the labels, as one matrix a batch: lengths of each of the three groups
+ * become one axis. */
 static const cbx_array *as_matrices(cbx_ctx *ctx, const term *t, const unsigned char *labels, const int *counts,
                                     const size_t *lengths)
 {
@@ -147,7 +150,8 @@ static const cbx_array *as_matrices(cbx_ctx *ctx, const term *t, const unsigned 
     return cbx_reshape(ctx, cbx_broadcast_to(ctx, cbx_permute_dims(ctx, t->x, order), n, dims), 3, shape);
 }
 
-/* a and b as one term: a product of matrices over the labels that nothing else needs, for each of those that both keep. */
+/* a and b as one term: a product of matrices over the labels that nothing else needs, for each of
+ * those that both keep. */
 static term contract(cbx_ctx *ctx, term a, term b, const int *needed, const size_t *lengths)
 {
     unsigned char batch[CBX_MAX_RANK], of_a[CBX_MAX_RANK], of_b[CBX_MAX_RANK], summed[CBX_MAX_RANK];
@@ -181,7 +185,8 @@ static term contract(cbx_ctx *ctx, term a, term b, const int *needed, const size
     return out;
 }
 
-/* Reads the subscripts into terms, and into out what is behind '->', or else '...' and the letters that occur once, sorted. */
+/* Reads the subscripts into terms, and into out what is behind '->', or else '...' and the letters
+ * that occur once, sorted. */
 static bool read_subscripts(const char *s, const cx_arrays *arrays, term *terms, term *out)
 {
     const char *arrow = strstr(s, "->"), *end = arrow ? arrow : s + strlen(s), *at = s;

@@ -1,4 +1,5 @@
-/* calibrax_c.profiling: time, memory, work and growth of Python callables; commands and functions in processes of their own. */
+/* calibrax_c.profiling: time, memory, work and growth of Python callables; commands and functions
+ * in processes of their own. */
 #include <math.h>
 #include <string.h>
 

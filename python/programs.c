@@ -1,4 +1,5 @@
-/* Recorded functions as a backend compiles them, as text and as C.  What compiles runs where Ctrl-C can interrupt it. */
+/* Recorded functions as a backend compiles them, as text and as C.  What compiles runs where Ctrl-C
+ * can interrupt it. */
 #include "calibrax/array/aot.h"
 #include "calibrax/array/trace/cost.h"
 #include "python/transforms.h"

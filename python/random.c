@@ -1,4 +1,5 @@
-/* The namespace random: draws by explicit key or seed, equal for equal keys (calibrax/array/random.h). */
+/* The namespace random: draws by explicit key or seed, equal for equal keys
+ * (calibrax/array/random.h). */
 #include "python/state.h"
 
 const cbx_array *cx_key_from(cx_call *c, PyObject *o)

@@ -1,6 +1,6 @@
 /*
- * Recorded functions as objects, their transforms, and control flow over them: what the Python files of the package build on, in the
- * private namespace _recording.
+ * Recorded functions as objects, their transforms, and control flow over them: what the Python
+ * files of the package build on, in the private namespace _recording.
  */
 #include <string.h>
 
@@ -65,7 +65,8 @@ bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, 
     return !PyErr_Occurred();
 }
 
-/* The call lets go of operands whose elements the function takes, of new Arrays that only it has: their references are the only ones. */
+/* The call lets go of operands whose elements the function takes, of new Arrays that only it has:
+ * their references are the only ones. */
 static void let_go(cx_call *c, const bool *donated, const cx_arrays *arrays)
 {
     for (size_t i = 0; i < arrays->n; i++)
@@ -188,7 +189,8 @@ bool cx_read_fn(cx_call *c, const char *name, PyObject *o, void *out)
     return true;
 }
 
-/* custom_jvp(fun, rule), custom_vjp(fun, fwd, bwd): the function with derivatives by other recorded functions */
+/* custom_jvp(fun, rule), custom_vjp(fun, fwd, bwd): the function with derivatives by other recorded
+ * functions */
 static PyObject *do_custom(cx_call *c)
 {
     const bool vjp = c->function->nparameters == 3;
@@ -225,7 +227,8 @@ cbx_array_desc *cx_recorded_descriptions(cx_call *c)
     return d;
 }
 
-/* The work of operands like the argument like, which ends with the call; begins it.  NULL with an exception. */
+/* The work of operands like the argument like, which ends with the call; begins it.  NULL with an
+ * exception. */
 static const cbx_cost_report *count_work(cx_call *c)
 {
     const cbx_array_desc *d = cx_recorded_descriptions(c);
@@ -243,7 +246,8 @@ CX_RETURN(do_cost, (const cbx_cost_report *r = count_work(c)), r,
                         r->total.bytes_written, "in_bytes", r->in_bytes, "out_bytes", r->out_bytes, "operations",
                         r->total.calls))
 
-/* From so much work on a call lets other threads run, and waits for Ctrl-C, which costs 24 us: about 10 us, and 1 ms. */
+/* From so much work on a call lets other threads run, and waits for Ctrl-C, which costs 24 us:
+ * about 10 us, and 1 ms. */
 enum { UNLOCK_WORK = 1 << 15, WAIT_WORK = 1 << 22 };
 
 /* Compiled, for operands like these; argnums: those that calls take */
@@ -379,7 +383,8 @@ CX_RETURN(do_while_loop, (const cbx_fn *test, *body; cx_arrays init; cbx_array *
           CX_GET(c, test, body, init) && (out = begin_loop(c, body, true)),
           (cbx_while_loop(c->ctx, test, body, init.n, HANDLES(init), out), cx_results(c, body->nout, out, false)))
 
-/* branches: a tuple of recorded functions; which: bool for two of them (no, yes), else an integer */
+/* branches: a tuple of recorded functions; which: bool for two of them (no, yes), else an
+ * integer */
 static PyObject *do_cond(cx_call *c)
 {
     PyObject *branches = cx_arg(c, "branches");
@@ -404,7 +409,8 @@ static PyObject *do_cond(cx_call *c)
 
 /* ---- what the Python files need besides ---- */
 
-/* Leaves as operands: Arrays and numbers as they are, arrays of other packages as Arrays; NULL in their place: none of these. */
+/* Leaves as operands: Arrays and numbers as they are, arrays of other packages as Arrays; NULL in
+ * their place: none of these. */
 static PyObject *operand_of(cx_state *st, PyObject *o)
 {
     if (cx_is_foreign_array(o)) return cx_asarray(st, o, CBX_DTYPE_COUNT, -1);
@@ -426,7 +432,8 @@ CX_VALUE(do_note, (cbx_err why = CBX_ERR_INIT),
 
 static PyObject *do_build(cx_call *c) { return cx_tree_build(c->st, cx_arg(c, "structure"), cx_arg(c, "leaves")); }
 
-/* What a compiled function depends on besides the structure of its arguments: the backend; of each leaf dtype, shape and weakness. */
+/* What a compiled function depends on besides the structure of its arguments: the backend; of each
+ * leaf dtype, shape and weakness. */
 static PyObject *do_signature(cx_call *c)
 {
     PyObject *leaves = cx_arg(c, "leaves");

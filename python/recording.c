@@ -1,8 +1,9 @@
 /*
- * Functions of Python recorded: the user's code runs once with abstract Arrays, and what it does with them becomes a cbx_fn.
+ * Functions of Python recorded: the user's code runs once with abstract Arrays, and what it does
+ * with them becomes a cbx_fn.
  *
- * The library runs no Python code but the rules of custom derivatives: an exception passes through the recording, which ends, and a
- * call of a recorded function needs no interpreter's lock.
+ * The library runs no Python code but the rules of custom derivatives: an exception passes through
+ * the recording, which ends, and a call of a recorded function needs no interpreter's lock.
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,8 @@ void cx_note_loops(bool loops)
     if (innermost) innermost->loops |= loops;
 }
 
-/* file:line of the innermost frame whose code is not of this package, a new reference; NULL without an exception: unknown. */
+/* file:line of the innermost frame whose code is not of this package, a new reference; NULL without
+ * an exception: unknown. */
 static PyObject *users_line(void)
 {
     PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame()), *line = NULL;
@@ -92,7 +94,8 @@ cbx_array *cx_number(cx_state *st, PyObject *o)
     return NULL;
 }
 
-/* The description of an operand like o, without one axis unless that is NULL or None; weak: o is a number. */
+/* The description of an operand like o, without one axis unless that is NULL or None; weak: o is
+ * a number. */
 bool cx_describe(cx_state *st, PyObject *o, PyObject *axis, cbx_array_desc *d, bool *weak)
 {
     Py_ssize_t k;
@@ -176,7 +179,8 @@ static PyObject *record_call(cx_call *c, const char *name, PyObject *body, size_
     return fn ? cx_recorded_new(c->st, fn, captured > 0, now.loops) : NULL;
 }
 
-/* record(name, body, like, axes): body(*Arrays) gives a list of results; like: Arrays and numbers; axes: None, or one to drop of each */
+/* record(name, body, like, axes): body(*Arrays) gives a list of results; like: Arrays and numbers;
+ * axes: None, or one to drop of each */
 PyObject *cx_do_record(cx_call *c)
 {
     PyObject *body = cx_arg(c, "body"), *like = cx_arg(c, "like"), *axes = cx_arg(c, "axes"), *r = NULL;
@@ -222,7 +226,8 @@ static void rule_free(void *user)
     PyGILState_Release(state);
 }
 
-/* The results of body(*Arrays), which the library's scope holds.  An exception stays set: whoever called the library finds it. */
+/* The results of body(*Arrays), which the library's scope holds.  An exception stays set: whoever
+ * called the library finds it. */
 static cbx_status rule_call(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const rule *r = user;
@@ -255,7 +260,8 @@ static cbx_status rule_call(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
     return fine ? CBX_OK : CBX_EDOM;
 }
 
-/* rule(name, body, nin, results, more): a function that calls body, which gives a list of results and up to so many more */
+/* rule(name, body, nin, results, more): a function that calls body, which gives a list of results
+ * and up to so many more */
 PyObject *cx_do_rule(cx_call *c)
 {
     PyObject *body = cx_arg(c, "body");

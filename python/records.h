@@ -1,18 +1,21 @@
 /*
- * Records: small immutable objects with named fields (calibrax_c/_records.py), converted from and to JSON and the library's views.
+ * Records: small immutable objects with named fields (calibrax_c/_records.py), converted from and
+ * to JSON and the library's views.
  */
 #ifndef CALIBRAX_PYTHON_RECORDS_H
 #define CALIBRAX_PYTHON_RECORDS_H
 
 #include "python/state.h"
 
-/** A new record, its fields by a format of Py_BuildValue; an object of N that is NULL means failure.  NULL with an exception. */
+/** A new record, its fields by a format of Py_BuildValue; an object of N that is NULL means
+ * failure.  NULL with an exception. */
 PyObject *cx_record_new(cx_state *st, cx_record_kind kind, const char *format, ...);
 bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
 
 /* ---- JSON (json.c): NULL with an exception ---- */
 
-/** dict, list, tuple, text, numbers, and objects with to_dict() or item(); the caller unrefs it.  NULL without an exception: None. */
+/** dict, list, tuple, text, numbers, and objects with to_dict() or item(); the caller unrefs it.
+ * NULL without an exception: None. */
 cbx_json *cx_json_from(PyObject *o, const char *path);
 /** NULL is None. */
 PyObject *cx_json_object(const cbx_json *v);
@@ -32,7 +35,8 @@ PyObject *cx_number_or_none(double v);
 PyObject *cx_time_object(int64_t us);
 /** A datetime, a date (its midnight, UTC) or ISO text of either; false with an exception. */
 bool cx_time_from(PyObject *o, int64_t *us);
-/** Views of records; text and arrays live as long as the record and the arena.  false with an exception. */
+/** Views of records; text and arrays live as long as the record and the arena.  false with an
+ * exception. */
 bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n);
 bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out);
 bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out);
@@ -46,10 +50,12 @@ const char *cx_text_of(PyObject *o, const char *what);
 PyObject *cx_run_object(cx_state *st, cbx_run *run);
 /** Of a Run; borrowed. */
 cbx_run *cx_run_of(PyObject *o);
-/** A Run, or a sequence of them, as an array of n that ends with the call; NULL with an exception. */
+/** A Run, or a sequence of them, as an array of n that ends with the call; NULL with an
+ * exception. */
 const cbx_run **cx_runs_arg(cx_call *c, const char *name, size_t *n);
 
-/* ---- arguments of benchmarks and queries, which end with the call; None and left out: none.  false with an exception ---- */
+/* ---- arguments of benchmarks and queries, which end with the call; None and left out: none.
+ * false with an exception ---- */
 
 bool cx_tags_arg(cx_call *c, const char *name, const cbx_tag **tags, size_t *n);
 /** Definitions of a dict by name or a sequence. */

@@ -1,4 +1,5 @@
-/* calibrax_c.statistics: bootstrap, variance components, plans, and the sequences that may be looked at after each value. */
+/* calibrax_c.statistics: bootstrap, variance components, plans, and the sequences that may be
+ * looked at after each value. */
 #include "python/objects.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Run: one execution of a set of benchmarks; a frozen record of the library, which any thread may read. */
+/* Run: one execution of a set of benchmarks; a frozen record of the library, which any thread
+ * may read. */
 
 #include "python/objects.h"
 

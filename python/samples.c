@@ -1,4 +1,5 @@
-/* Arguments of measuring and statistics: samples, words, options; and Python functions that the library calls. */
+/* Arguments of measuring and statistics: samples, words, options; and Python functions that the
+ * library calls. */
 #include <string.h>
 
 #include "python/answers.h"

@@ -1,4 +1,5 @@
-/* calibrax_c.array.semiring: products and convolutions over an algebra, sparse matrices in ELL form, and their derivatives. */
+/* calibrax_c.array.semiring: products and convolutions over an algebra, sparse matrices in ELL
+ * form, and their derivatives. */
 
 #include "python/objects.h"
 
@@ -118,7 +119,8 @@ CX_FUNCTIONS(cx_semiring_methods, SEMIRING, HEAVY)
 
 /* ---- Ell ---- */
 
-/* An array argument of another dtype as contiguous elements of t; NULL without an exception if it is left out. */
+/* An array argument of another dtype as contiguous elements of t; NULL without an exception if it
+ * is left out. */
 static const void *elements(cx_call *c, const char *name, cbx_dtype t, size_t *n)
 {
     PyObject *o = cx_arg(c, name), *a = o ? cx_asarray(c->st, o, t, -1) : NULL;

@@ -1,4 +1,5 @@
-/* Signatures: parsed into parameters, and stripped of their annotations for inspect, which does not read them. */
+/* Signatures: parsed into parameters, and stripped of their annotations for inspect, which does not
+ * read them. */
 #include <assert.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static const char *find_outside(const char *at, const char *end, const char *sto
     return at;
 }
 
-/* The next part of a signature, its name with its stars, that has a name; *at moves on.  false: no part is left. */
+/* The next part of a signature, its name with its stars, that has a name; *at moves on.  false: no
+ * part is left. */
 static bool next_part(const char **at, const char *end, cx_parameter *p)
 {
     *p = (cx_parameter){ 0 };
@@ -77,8 +79,9 @@ bool cx_parse(cx_function *f)
 }
 
 /*
- * The docstring of a function: name(signature) without annotations, for inspect; what it does; its parameters with their annotations;
- * rules; its example, from the first '>>>' on.  As memory that is never freed; NULL with an exception.
+ * The docstring of a function: name(signature) without annotations, for inspect; what it does; its
+ * parameters with their annotations; rules; its example, from the first '>>>' on.  As memory that
+ * is never freed; NULL with an exception.
  */
 static char *docstring(const char *doc, const char *arrow, const char *rules)
 {

@@ -1,8 +1,10 @@
 /*
- * What the files of the extension share: the module's state, the Array object, one call into the library.
+ * What the files of the extension share: the module's state, the Array object, one call into the
+ * library.
  *
- * A context belongs to one thread at a time.  The state keeps idle ones; a call borrows one, lets go of the interpreter's
- * lock if there is much to compute, and gives it back.  So threads compute side by side and no context is shared.
+ * A context belongs to one thread at a time.  The state keeps idle ones; a call borrows one, lets
+ * go of the interpreter's lock if there is much to compute, and gives it back.  So threads compute
+ * side by side and no context is shared.
  */
 #ifndef CALIBRAX_PYTHON_STATE_H
 #define CALIBRAX_PYTHON_STATE_H
@@ -22,8 +24,9 @@ enum {
     CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
 };
 
-/* From how many elements among its arguments on a function runs where Ctrl-C can interrupt it (interrupt.c), by table.  That costs 24 us,
- * so a call of fewer elements must not take long.  CX_PRODUCT: as CX_HEAVY, but of a vector as CX_LIGHT. */
+/* From how many elements among its arguments on a function runs where Ctrl-C can interrupt it
+ * (interrupt.c), by table.  That costs 24 us, so a call of fewer elements must not take long.
+ * CX_PRODUCT: as CX_HEAVY, but of a vector as CX_LIGHT. */
 enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_PRODUCT = CX_HEAVY + 1, CX_LIGHT = 1 << 24 };
 
 /* clang-format off */
@@ -97,20 +100,24 @@ bool cx_fine(cx_call *c, cbx_status status);
 /** None, or NULL with the exception of the status. */
 PyObject *cx_none(cx_call *c, cbx_status status);
 
-/** A context of this thread alone until it is returned; NULL with an exception.  Needs the interpreter's lock, as its return. */
+/** A context of this thread alone until it is returned; NULL with an exception.  Needs the
+ * interpreter's lock, as its return. */
 cbx_ctx *cx_ctx_borrow(cx_state *st);
 void cx_ctx_return(cx_state *st, cbx_ctx *ctx);
 /** The context of the function that this thread records, NULL: none (recording.c). */
 cbx_ctx *cx_traced_ctx(const cx_state *st);
-/** False, with an exception that names the user's line, if an array is traced: what needs its elements. */
+/** False, with an exception that names the user's line, if an array is traced: what needs its
+ * elements. */
 bool cx_concrete(cx_state *st, const cbx_array *a, const char *what);
 /** The element of an array of rank 0 as a Python number; NULL with an exception. */
 PyObject *cx_item(cx_state *st, const cbx_array *a);
 /** True of an array whose elements are not on the CPU. */
 static inline bool cx_is_elsewhere(const cbx_array *a) { return cbx_array_device(a).kind != CBX_DEVICE_CPU; }
-/** The array itself, or a copy on the CPU of one that is elsewhere, the caller's; NULL with an exception. */
+/** The array itself, or a copy on the CPU of one that is elsewhere, the caller's; NULL with an
+ * exception. */
 cbx_array *cx_here(cx_state *st, const cbx_array *a);
-/** An Array on a device; takes o over and returns it if it is there, or no Array.  NULL with an exception. */
+/** An Array on a device; takes o over and returns it if it is there, or no Array.  NULL with an
+ * exception. */
 PyObject *cx_moved(cx_state *st, PyObject *o, cbx_device_id device);
 /** False, with an exception, if elements of a cannot be handed out as memory of this process. */
 bool cx_shareable(const cbx_array *a, const char *what, PyObject *exception);
@@ -135,8 +142,9 @@ typedef struct cx_parameter {
     PyObject *value; /* the default, once it was needed */
 } cx_parameter;
 
-/** A function of the module.  The signature is Python's, with annotations: arguments are bound and converted by it, the text
- * signature, the stubs and the documentation are made from it.  An annotation of quoted words ('a' | 'b') is a choice. */
+/** A function of the module.  The signature is Python's, with annotations: arguments are bound and
+ * converted by it, the text signature, the stubs and the documentation are made from it.  An
+ * annotation of quoted words ('a' | 'b') is a choice. */
 typedef struct cx_function {
     const char *name, *signature, *returns;
     cx_impl impl;
@@ -179,18 +187,22 @@ PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObjec
 
 /* ---- Ctrl-C (interrupt.c) ---- */
 
-/** True if the arguments have so many elements that it is a long call, and this thread is the one that receives signals. */
+/** True if the arguments have so many elements that it is a long call, and this thread is the one
+ * that receives signals. */
 bool cx_should_wait(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t n);
-/** As cx_call_function, on another thread: this one waits for it, or for a signal whose handler raises. */
+/** As cx_call_function, on another thread: this one waits for it, or for a signal whose
+ * handler raises. */
 PyObject *cx_run_interruptible(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames);
 void cx_worker_free(cx_state *st);
 
 /* ---- tables of functions ---- */
 
-/* A list X(name, signature, type of the result, implementation, library function or 0, documentation) becomes a method table:
+/* A list X(name, signature, type of the result, implementation, library function or 0,
+ * documentation) becomes a method table:
  *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, LIGHT)
- * A prefix keeps functions apart from methods of the same name in one file.  The last argument: from when on to wait for Ctrl-C. */
+ * A prefix keeps functions apart from methods of the same name in one file.  The last argument:
+ * from when on to wait for Ctrl-C. */
 #define CX_TRAMPOLINE(prefix, wait, state, instance, name, sig, returns, impl, fun)                                    \
     static PyObject *prefix##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                   \
     {                                                                                                                  \
@@ -228,20 +240,23 @@ void cx_worker_free(cx_state *st);
 #define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
     LIST(CX_SELF_##wait)                                                                                               \
     PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
-/* A row of both: a function of x with its other arguments by name, and the method, whose first one may be given by position.  They have
- * one example, of an operand: BOTH(F, X) lists F(X, name, first argument, further ones, implementation, library function, sentence,
- * operand, result), and is BOTH(CX_AS_FUNCTION, X) and BOTH(CX_AS_METHOD, X). */
+/* A row of both: a function of x with its other arguments by name, and the method, whose first one
+ * may be given by position.  They have one example, of an operand: BOTH(F, X) lists F(X, name,
+ * first argument, further ones, implementation, library function, sentence, operand, result), and
+ * is BOTH(CX_AS_FUNCTION, X) and BOTH(CX_AS_METHOD, X). */
 #define CX_AS_FUNCTION(X, name, first, more, impl, fun, text, operand, result)                                         \
     X(name, "x: Array, /, *, " first more, "Array", impl, fun, text "\n\n>>> xp." #name "(" operand ")\n" result)
 #define CX_AS_METHOD(X, name, first, more, impl, fun, text, operand, result)                                           \
     X(name, first ", *" more, "Array", impl, fun, text "\n\n>>> " operand "." #name "()\n" result)
 
-/** What a parameter of that name is, NULL: unknown; and the rules of the functions of a table (parameters.c). */
+/** What a parameter of that name is, NULL: unknown; and the rules of the functions of a table
+ * (parameters.c). */
 const char *cx_parameter_text(const char *name, size_t length);
 const char *cx_rules_of(const PyMethodDef *table);
 
-/* Documentation starts with name(signature with annotations) -> result and an empty line; these take the annotations out, once,
- * and add the signature to the module's dict of all, by its dotted name.  NULL with an exception. */
+/* Documentation starts with name(signature with annotations) -> result and an empty line; these
+ * take the annotations out, once, and add the signature to the module's dict of all, by its dotted
+ * name.  NULL with an exception. */
 PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix);
 PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec);
 /** Fills f->parameters. */
@@ -251,9 +266,11 @@ bool cx_parse(cx_function *f);
  *     CX_ENDED_BY(cx_call_done) cx_call c; */
 void cx_call_init(cx_call *c, cx_state *st, const char *name);
 void cx_call_done(cx_call *c);
-/** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python object may be touched. */
+/** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python
+ * object may be touched. */
 bool cx_begin(cx_call *c);
-/** The same without the interpreter's lock, however few the elements: for calls that wait, or compute long. */
+/** The same without the interpreter's lock, however few the elements: for calls that wait, or
+ * compute long. */
 bool cx_begin_long(cx_call *c);
 /** Takes the interpreter's lock again, inside a begun call. */
 void cx_lock(cx_call *c);
@@ -281,7 +298,8 @@ bool cx_keep_object(cx_call *c, PyObject *o);
 
 /* ---- arguments by name: false (NULL) with an exception that names function and parameter ---- */
 
-/** The argument called name as it was given; NULL if it has a default and was left out or is None. */
+/** The argument called name as it was given; NULL if it has a default and was left out or
+ * is None. */
 PyObject *cx_arg(cx_call *c, const char *name);
 /** The parameter of that name; NULL: unknown. */
 const cx_parameter *cx_parameter_of(const cx_call *c, const char *name);
@@ -315,7 +333,8 @@ typedef struct cx_arrays {
     const cbx_array **list; /* held by the call */
 } cx_arrays;
 
-/* A reader a type of variable; those of samples, texts, groups and callbacks are in answers.h.  Numbers of Python are weak. */
+/* A reader a type of variable; those of samples, texts, groups and callbacks are in answers.h.
+ * Numbers of Python are weak. */
 #define CX_READERS(X)                                                                                                  \
     X(double, double)                                                                                                  \
     X(size, size_t)   /* annotation seconds: nanoseconds */                                                            \
@@ -343,8 +362,9 @@ CX_READERS(CX_DECLARE_READER)
 /** The place of a string, or of the value of an enum, among the quoted words of the annotation. */
 bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out);
 
-/* CX_GET(c, x, level, o.seed) reads the arguments of these names into these variables and members, each by its type.  One that is
- * left out or None gets the default of the signature; if the default is None or text, the variable stays as it is. */
+/* CX_GET(c, x, level, o.seed) reads the arguments of these names into these variables and members,
+ * each by its type.  One that is left out or None gets the default of the signature; if the default
+ * is None or text, the variable stays as it is. */
 #define CX_GET(c, ...) cx_get(c, (const cx_target[]){ CX_EACH(CX_TARGET, __VA_ARGS__){ NULL, NULL, NULL } })
 /** The first n arguments, all numbers. */
 bool cx_numbers(cx_call *c, int n, double *v);
@@ -365,8 +385,8 @@ bool cx_numbers(cx_call *c, int n, double *v);
 #define CX_UNUSED                __attribute__((unused))
 #define CX_BARE(...)             __VA_ARGS__
 
-/* CX_FORMULA(do_tril, cbx_tril(c->ctx, x, k), x, k): an implementation that reads arguments into variables of their names, declared
- * here, and computes a formula of arrays. */
+/* CX_FORMULA(do_tril, cbx_tril(c->ctx, x, k), x, k): an implementation that reads arguments into
+ * variables of their names, declared here, and computes a formula of arrays. */
 #define CX_VARIABLES                                                                                                   \
     CX_UNUSED const cbx_array *x = NULL, *x1 = NULL, *x2 = NULL, *indices = NULL, *updates = NULL, *ids = NULL,        \
                               *edges = NULL, *weights = NULL, *condition = NULL, *key = NULL, *data = NULL, *p = NULL, \
@@ -388,15 +408,17 @@ bool cx_numbers(cx_call *c, int n, double *v);
         CX_VARIABLES                                                                                                   \
         return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
     }
-/* CX_RETURN(do_sign_test, (size_t below, above), CX_GET(c, below, above), formula): an implementation that declares variables and
- * returns a formula of them if a condition holds, else NULL. */
+/* CX_RETURN(do_sign_test, (size_t below, above), CX_GET(c, below, above), formula): an
+ * implementation that declares variables and returns a formula of them if a condition holds,
+ * else NULL. */
 #define CX_RETURN(name, variables, condition, formula)                                                                 \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
         CX_BARE variables;                                                                                             \
         return (condition) ? (formula) : NULL;                                                                         \
     }
-/* CX_VALUE(do_words, (), formula): an implementation that declares variables and returns a formula of them. */
+/* CX_VALUE(do_words, (), formula): an implementation that declares variables and returns a formula
+ * of them. */
 #define CX_VALUE(name, variables, formula)                                                                             \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
@@ -425,7 +447,8 @@ bool cx_numbers(cx_call *c, int n, double *v);
         PyObject *item_ = (expression);                                                                                \
         if (!item_ || PyTuple_SetItem(tuple, (Py_ssize_t)i, item_) < 0) Py_CLEAR(tuple);                               \
     }
-/* A new tuple, list or dict of n objects, each made by an expression of i; NULL with an exception if one is NULL. */
+/* A new tuple, list or dict of n objects, each made by an expression of i; NULL with an exception
+ * if one is NULL. */
 #define CX_TUPLE(n, expression)                                                                                        \
     ({                                                                                                                 \
         PyObject *all_ = PyTuple_New((Py_ssize_t)(n));                                                                 \
@@ -464,7 +487,8 @@ static inline void cx_give_back(cx_loan *loan)
 static inline void cx_drop(PyObject **o) { Py_XDECREF(*o); }
 static inline void cx_drop_json(cbx_json **v) { cbx_json_unref(*v); }
 static inline void cx_drop_array(cbx_array **a) { cbx_array_free(*a); }
-/** Calls a function of the package's Python files, "calibrax_c.<module>", with arguments by a format of Py_BuildValue. */
+/** Calls a function of the package's Python files, "calibrax_c.<module>", with arguments by a
+ * format of Py_BuildValue. */
 PyObject *cx_python(const char *module, const char *function, const char *format, ...);
 /** Adds an object, whose reference is taken over, to a dict or a list; false with an exception. */
 bool cx_put(PyObject *dict, const char *key, PyObject *v);
@@ -473,7 +497,8 @@ bool cx_append(PyObject *list, PyObject *v);
 /* ---- arguments: false with an exception set ---- */
 
 bool cx_is_array(cx_state *st, PyObject *o);
-/** An array of rank 0 or more that another package lends: an object with a dtype and the buffer protocol. */
+/** An array of rank 0 or more that another package lends: an object with a dtype and the buffer
+ * protocol. */
 bool cx_is_foreign_array(PyObject *o);
 const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const char *wanted);
 /** An array or a number: 1, or 0 if o is neither, -1 with an exception. */
@@ -487,7 +512,8 @@ typedef cbx_array *(*cx_binary)(cbx_ctx *, const cbx_array *, const cbx_array *)
 cx_binary cx_ease(cx_binary f, cx_operand *a, cx_operand *b);
 /* True if an integer lies beyond the range of t, an integer dtype too, on that side. */
 bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above);
-/** The two operands of a binary function inside a begun call, a number in the dtype in which it meets the other. */
+/** The two operands of a binary function inside a begun call, a number in the dtype in which it
+ * meets the other. */
 bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, const cbx_array **y);
 /** A number in the dtype in which it meets x. */
 const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *scalar);
@@ -525,10 +551,12 @@ PyObject *cx_do_dlpack(cx_call *c);
 PyObject *cx_do_devices(cx_call *c);
 /** "cpu", "cuda:0" */
 PyObject *cx_device_word(cbx_device_id id);
-/** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
+/** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0:
+ * never, 1: always. */
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
-/** A handle on the elements of an object with the buffer protocol; copies of those in another byte order, and of half
- * precision, as float32.  rounds: of longdouble, too, as float64, which is refused else. */
+/** A handle on the elements of an object with the buffer protocol; copies of those in another byte
+ * order, and of half precision, as float32.  rounds: of longdouble, too, as float64, which is
+ * refused else. */
 cbx_array *cx_import_buffer(cx_state *st, PyObject *o, bool rounds, int copy);
 /** 1 if an object has __dlpack__, 0, or -1 with an exception. */
 int cx_lends_dlpack(PyObject *o);
@@ -549,7 +577,8 @@ bool cx_add_records(cx_state *st, PyObject *module);
 /** A namespace inside the module, with the functions of a table; NULL with an exception. */
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
 /* clang-format off */
-/* The tables of functions by the namespace that they are put into, "": the module; those of one namespace follow each other. */
+/* The tables of functions by the namespace that they are put into, "": the module; those of one
+ * namespace follow each other. */
 #define CX_TABLES(X) \
     X("array", dtype) X("array", creation) X("array", elementwise) X("array", reduction) X("array", searching) X("array", scan) \
     X("array", vector_product) X("array", set) X("array", product) X("array", info) X("array", device) X("array", manipulation) \

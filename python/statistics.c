@@ -1,4 +1,5 @@
-/* calibrax_c.statistics: estimates, intervals, effect sizes, series.  An implementation a shape of the library's functions. */
+/* calibrax_c.statistics: estimates, intervals, effect sizes, series.  An implementation a shape of
+ * the library's functions. */
 #include <string.h>
 
 #include "python/answers.h"

@@ -1,6 +1,7 @@
 /*
- * Store: a folder of runs; and files of other benchmark tools as runs: read into Python, or taken into a store as they come.  A store has a context of its own, and a lock: the interpreter's is released while files are read and
- * written, and other threads may use the same store meanwhile.
+ * Store: a folder of runs; and files of other benchmark tools as runs: read into Python, or taken
+ * into a store as they come.  A store has a context of its own, and a lock: the interpreter's is
+ * released while files are read and written, and other threads may use the same store meanwhile.
  */
 #include <pthread.h>
 #include <string.h>
@@ -15,7 +16,8 @@ typedef struct shared_store {
 
 static shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
 
-/* Releases the interpreter's lock and takes the store's; between the two no Python object may be touched. */
+/* Releases the interpreter's lock and takes the store's; between the two no Python object may be
+ * touched. */
 static PyThreadState *enter(PyObject *self)
 {
     PyThreadState *t = PyEval_SaveThread();
@@ -40,8 +42,8 @@ static void leave(PyObject *self, PyThreadState *t)
     })
 #define STORE(c) of((c)->self)->store
 
-/* STORED(name, (variables), condition, call, result): a method that reads arguments, makes a call alone with the store, and returns
- * a result of its status. */
+/* STORED(name, (variables), condition, call, result): a method that reads arguments, makes a call
+ * alone with the store, and returns a result of its status. */
 #define STORED(name, variables, condition, call, result)                                                               \
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \

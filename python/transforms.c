@@ -1,6 +1,7 @@
 /*
- * Transforms of Python functions, and control flow: the functions at the top of the package.  Their rows are here, their steps in
- * `_transforms.py`, whose functions have the names and parameters of the rows.
+ * Transforms of Python functions, and control flow: the functions at the top of the package.  Their
+ * rows are here, their steps in `_transforms.py`, whose functions have the names and parameters of
+ * the rows.
  */
 #include <string.h>
 

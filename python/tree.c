@@ -1,10 +1,12 @@
 /*
- * Trees: tuples, lists, dicts, named tuples, data classes, None and registered types, nested; everything else is a leaf.
+ * Trees: tuples, lists, dicts, named tuples, data classes, None and registered types, nested;
+ * everything else is a leaf.
  *
- * The structure of a tree is a value that can be hashed and compared: `...` for a leaf, None for None, and for a node the tuple
- * (type, what the type keeps apart from its children, children...).  Keys of dicts are sorted.
- * Source of names and rules: JAX 0.10 (jax.tree), where data classes are registered by hand; here each is a node, whose fields with
- * metadata={"static": True} belong to the structure.
+ * The structure of a tree is a value that can be hashed and compared: `...` for a leaf, None for
+ * None, and for a node the tuple (type, what the type keeps apart from its children, children...).
+ * Keys of dicts are sorted.
+ * Source of names and rules: JAX 0.10 (jax.tree), where data classes are registered by hand; here
+ * each is a node, whose fields with metadata={"static": True} belong to the structure.
  */
 #include <string.h>
 
@@ -51,8 +53,8 @@ static PyObject *dict_structure(flattening *f, PyObject *o)
 }
 
 /*
- * The registered pair (flatten, unflatten) of a type, that of a data class or a dict of collections made on first use; borrowed, NULL
- * without an exception: none.
+ * The registered pair (flatten, unflatten) of a type, that of a data class or a dict of collections
+ * made on first use; borrowed, NULL without an exception: none.
  */
 static PyObject *registered(cx_state *st, PyObject *type)
 {
@@ -223,7 +225,8 @@ const cx_object_type cx_structure_object_type = {
 
 /* ---- functions ---- */
 
-/* The argument tree taken apart: its structure as an object, and its leaves in a list; NULL with an exception. */
+/* The argument tree taken apart: its structure as an object, and its leaves in a list; NULL with an
+ * exception. */
 static PyObject *apart(cx_call *c, PyObject **leaves)
 {
     PyObject *is_leaf = cx_parameter_of(c, "is_leaf") ? cx_arg(c, "is_leaf") : NULL, *s;

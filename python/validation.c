@@ -1,4 +1,5 @@
-/* calibrax_c.validation: accuracy, convergence, and records of checks that pass only if every one did. */
+/* calibrax_c.validation: accuracy, convergence, and records of checks that pass only if every
+ * one did. */
 #include <math.h>
 
 #include "python/objects.h"

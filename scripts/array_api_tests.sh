@@ -1,10 +1,12 @@
 #!/bin/sh
-# Runs data-apis/array-api-tests (MIT) over build/python, against version 2024.12 of the standard.  ARRAY_API_TESTS_DIR names a
-# checkout with its submodule; without it the commit below is fetched from GitHub.  What the suite needs comes from PyPI.  Both are
-# kept under build/.  Expected failures, with reasons: tests/python/array-api-tests-xfails.txt.
+# Runs data-apis/array-api-tests (MIT) over build/python, against version 2024.12 of the standard.
+# ARRAY_API_TESTS_DIR names a checkout with its submodule; without it the commit below is fetched
+# from GitHub.  What the suite needs comes from PyPI.  Both are kept under build/.  Expected
+# failures, with reasons: tests/python/array-api-tests-xfails.txt.
 # usage: scripts/array_api_tests.sh [pytest arguments]
-# environment: ARRAY_API_TESTS_DIR, ARRAY_API_TESTS_EXAMPLES (for each test, default 200), CALIBRAX_BACKEND; ARRAY_API_TESTS_MODULE:
-# calibrax_c.array, or array_api_jitted, each function of it under jit
+# environment: ARRAY_API_TESTS_DIR, ARRAY_API_TESTS_EXAMPLES (for each test, default 200),
+# CALIBRAX_BACKEND; ARRAY_API_TESTS_MODULE: calibrax_c.array, or array_api_jitted, each function of
+# it under jit
 set -eu
 commit=55fcc60179efa2680ddd6cd926ddf17b83530e2b
 cd "$(dirname "$0")/.."

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.  For tests it also
-# installs NumPy, mypy, array-api-extra and pytest from PyPI (scripts/setup-refs.sh).
+# Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints
+# the one command to run.  For tests it also installs NumPy, mypy, array-api-extra and pytest from
+# PyPI (scripts/setup-refs.sh).
 # usage: scripts/bootstrap.sh [build|python|test]   (build: what it takes to build and run; python: and the Python package; test: all)
 set -eu
 kind=${1:-build}

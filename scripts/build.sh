@@ -1,8 +1,9 @@
 #!/bin/sh
 # Configures (once) and builds one build folder, or of it what TARGETS names for ninja.
 # usage: scripts/build.sh release|clang|asan|tsan|fuzz [meson options]
-# release has everything.  clang is for its warnings, so it does not optimise, and links nothing; the sanitizers' builds optimise little, for the
-# same finds in half of the time; GPU kernels are compiled for release alone.  tsan builds only the tests of what threads share, fuzz only what
+# release has everything.  clang is for its warnings, so it does not optimise, and links nothing;
+# the sanitizers' builds optimise little, for the same finds in half of the time; GPU kernels are
+# compiled for release alone.  tsan builds only the tests of what threads share, fuzz only what
 # looks for inputs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +14,8 @@ targets=${TARGETS:-}
 tests=false
 flags=
 light="-Dbuildtype=plain -Doptimization=1"
-# Lines for reports; texts that may be truncated are judged by the release build, where the optimiser sees how long they are.
+# Lines for reports; texts that may be truncated are judged by the release build, where the
+# optimiser sees how long they are.
 light_flags="-g1 -Wno-format-truncation"
 pkg-config --exists cmocka 2> /dev/null && tests=true
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the Python package of the release build and lays it out alone, importable with PYTHONPATH=build/python.
+# Builds the Python package of the release build and lays it out alone, importable with
+# PYTHONPATH=build/python.
 set -eu
 cd "$(dirname "$0")/.."
 built=build/release/python/calibrax_c

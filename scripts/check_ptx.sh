@@ -1,5 +1,6 @@
 #!/bin/sh
-# The PTX of compiled functions through NVIDIA's ptxas: CALIBRAX_PTXAS, that on PATH or in /usr/local/cuda/bin, else that of PyPI's
+# The PTX of compiled functions through NVIDIA's ptxas: CALIBRAX_PTXAS, that on PATH or in
+# /usr/local/cuda/bin, else that of PyPI's
 # nvidia-cuda-nvcc-cu12 in build/ptxas (140 MB).  usage: scripts/check_ptx.sh    exit: 0 accepted, 1 a test failed, 2 there is no ptxas
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Transforms of Python functions against JAX: programs by hand, random ones, and functions that SciPy publishes for the array API.
+# Transforms of Python functions against JAX: programs by hand, random ones, and functions that
+# SciPy publishes for the array API.
 # usage: scripts/compare_jax.sh      (CALIBRAX_PROGRAMS: how many random programs, default 300); needs build/python
 # JAX and SciPy come from PyPI into the environment of nperf's rival.
 set -eu

@@ -1,10 +1,12 @@
 #!/bin/sh
-# Metric functions against scikit-learn, SciPy, scikit-image, torchmetrics, pytorch-metric-learning and others on new random cases: the fixtures'
-# generators with another seed, the fixtures' test program.
+# Metric functions against scikit-learn, SciPy, scikit-image, torchmetrics, pytorch-metric-learning
+# and others on new random cases: the fixtures' generators with another seed, the fixtures' test
+# program.
 # usage: scripts/compare_metrics.sh [--fixtures | seed]      (no seed: one drawn from the clock); needs build/release with its tests
 #        --fixtures: writes tests/fixtures/metrics again
 # environment: CALIBRAX_CASES, cases for each generator, default 200
-# The packages come from PyPI on first use (scripts/setup-refs.sh); they are no dependency of anything else.
+# The packages come from PyPI on first use (scripts/setup-refs.sh); they are no dependency of
+# anything else.
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Statistics against SciPy and statsmodels, change points against ruptures, on new random cases: the fixtures' generators with other
-# seeds, the fixtures' test programs.
+# Statistics against SciPy and statsmodels, change points against ruptures, on new random cases: the
+# fixtures' generators with other seeds, the fixtures' test programs.
 # usage: scripts/compare_statistics.sh [seed]...      (no seed: three drawn from the clock); needs build/release with its tests
-# The packages come from PyPI on first use (scripts/setup-refs.sh statistics); they are no dependency of anything else.
+# The packages come from PyPI on first use (scripts/setup-refs.sh statistics); they are no
+# dependency of anything else.
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/statistics

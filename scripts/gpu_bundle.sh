@@ -1,6 +1,8 @@
 #!/bin/sh
-# Packs the tests of compiled functions on GPUs, with their libraries and the PTX of all that they run, into one archive for a machine that
-# has NVIDIA's driver, a C library of Debian 12 or later, and nothing else: no LLVM, no network; where it has Python 3.11 or later, arrays are tested from there, too.  There: tar xf ARCHIVE && gpu-bundle/run.sh
+# Packs the tests of compiled functions on GPUs, with their libraries and the PTX of all that they
+# run, into one archive for a machine that has NVIDIA's driver, a C library of Debian 12 or later,
+# and nothing else: no LLVM, no network; where it has Python 3.11 or later, arrays are tested from
+# there, too.  There: tar xf ARCHIVE && gpu-bundle/run.sh
 # usage: scripts/gpu_bundle.sh [ARCHIVE]    (default build/gpu-bundle.tar.xz)
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Everything that a machine with a GPU can say, by one command: builds with its nvcc, runs the tests of the GPU kernels and of metrics of
+# Everything that a machine with a GPU can say, by one command: builds with its nvcc, runs the tests
+# of the GPU kernels and of metrics of
 # arrays there, measures a few points.  usage: scripts/gpu_check.sh [OUTPUT FOLDER]    exit: 0 all passed, 1 a test failed, 2 it cannot be built or there is no GPU
 set -u
 cd "$(dirname "$0")/.."
@@ -19,7 +20,8 @@ ninja -C "$dir" > "$out/build.log" 2>&1 || { grep -v '^\[' "$out/build.log" | ta
 status=0
 export CALIBRAX_SOURCE_ROOT="$PWD"
 
-# judge NAME COMMAND...: a test, whose lines are kept; one that skips for want of a GPU ends the check
+# judge NAME COMMAND...: a test, whose lines are kept; one that skips for want of a GPU ends the
+# check
 judge() {
     tap=$out/$1.tap
     shift

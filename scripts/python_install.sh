@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Python package as its users get it: a wheel, in a fresh environment of each Python that is here, away from the source tree.
+# The Python package as its users get it: a wheel, in a fresh environment of each Python that is
+# here, away from the source tree.
 # usage: scripts/python_install.sh [PYTHON]...   (default: python3.11 and later ones that are found)
 set -eu
 cd "$(dirname "$0")/.."

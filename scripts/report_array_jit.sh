@@ -1,9 +1,11 @@
 #!/bin/sh
-# Compiled functions against jax.jit and NumPy 2: reports/array_jit.{jsonl,md}.  usage: scripts/report_array_jit.sh NPERF
+# Compiled functions against jax.jit and NumPy 2: reports/array_jit.{jsonl,md}.  usage:
+# scripts/report_array_jit.sh NPERF
 #
-# Five launches of each baseline, rivals at their tuned variant, one core; about 25 minutes on a quiet machine, of which pairs of points take
-# JAX five.  First calls, tracing and compiling included, are a table of their own.  A report that was interrupted goes on where it
-# stopped; REPORT_AGAIN=1 measures all of it again.
+# Five launches of each baseline, rivals at their tuned variant, one core; about 25 minutes on a
+# quiet machine, of which pairs of points take JAX five.  First calls, tracing and compiling
+# included, are a table of their own.  A report that was interrupted goes on where it stopped;
+# REPORT_AGAIN=1 measures all of it again.
 set -eu
 cd "$(dirname "$0")/.."
 nperf=${1:?usage: scripts/report_array_jit.sh NPERF}

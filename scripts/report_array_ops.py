@@ -191,7 +191,8 @@ POINTS = [
     *[call(f"fft.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.fft, n)(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))) for n in ("ifftn", "irfftn")],
     *[call(f"fft.{n}", ("float64",), lambda m, x, y, n=n: getattr(m.fft, n)(x.shape[0])) for n in ("fftfreq", "rfftfreq")],
     call("fft.fftn", FLOATS, lambda m, x, y: m.fft.fftn(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))),
-    # random numbers: NumPy's generator is PCG64, ours threefry2x32 by explicit key, the same numbers on every machine and in any order
+    # random numbers: NumPy's generator is PCG64, ours threefry2x32 by explicit key, the same
+    # numbers on every machine and in any order
     *[call(f"random.{n}", FLOATS, lambda m, x, y, n=n: getattr(cx.random, n)(KEY, x.shape, dtype=x.dtype) if m is cx
            else getattr(RNG, {"uniform": "random", "normal": "standard_normal", "exponential": "standard_exponential"}[n])(x.shape, dtype=x.dtype))
       for n in ("uniform", "normal", "exponential")],

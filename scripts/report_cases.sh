@@ -1,8 +1,10 @@
 #!/bin/sh
-# The cases against NumPy, SciPy, JAX, PyTorch, PyG and GraphBLAS: reports/CASE.{jsonl,md}.  usage: scripts/report_cases.sh NPERF [CASE...]
+# The cases against NumPy, SciPy, JAX, PyTorch, PyG and GraphBLAS: reports/CASE.{jsonl,md}.  usage:
+# scripts/report_cases.sh NPERF [CASE...]
 #
-# Seven launches of each baseline, rivals at their tuned variant, one core, a time budget a case; about 20 minutes for all five cases on a quiet
-# machine.  Rivals that are not installed are rows that state it (scripts/setup-refs.sh adds them).  A report that was interrupted goes on where it
+# Seven launches of each baseline, rivals at their tuned variant, one core, a time budget a case;
+# about 20 minutes for all five cases on a quiet machine.  Rivals that are not installed are rows
+# that state it (scripts/setup-refs.sh adds them).  A report that was interrupted goes on where it
 # stopped; REPORT_AGAIN=1 measures all of it again.
 set -eu
 cd "$(dirname "$0")/.."

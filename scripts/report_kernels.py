@@ -48,7 +48,8 @@ SKINNY = [(4096, 64, 64, "f32"), (7, 5, 3, "f32"), (33, 33, 33, "f32"), (33, 33,
           (96, 96, 96, "f64"), (1000, 1000, 1, "f32")]
 JAX = ["jax-stream", "jax-naive", "jnp-matmul"]
 PARTS = [
-    # what goals compare, both types of an algebra and the odd shape beside the cube, in turn: clocks differ from minute to minute
+    # what goals compare, both types of an algebra and the odd shape beside the cube, in turn:
+    # clocks differ from minute to minute
     ("shapes", "semiring_matmul",
      [f(a, t) for a in FLOATS for t in ("f64", "f32") for f in (lambda a, t: cube(512, a, t), odd)]
      + [cube(1024, a, t) for a in FLOATS for t in ("f64", "f32")], [*OURS, "jnp-matmul"], 1, 6, 3, 460),

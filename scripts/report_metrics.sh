@@ -1,10 +1,13 @@
 #!/bin/sh
-# Metric functions beside scikit-learn, SciPy, packages of single domains, pytorch-metric-learning, torchmetrics and the Python package: reports/metrics.{jsonl,md}.
+# Metric functions beside scikit-learn, SciPy, packages of single domains, pytorch-metric-learning,
+# torchmetrics and the Python package: reports/metrics.{jsonl,md}.
 # usage: scripts/report_metrics.sh NPERF [METRIC...]     (no metric: all)
 #
-# Rivals at their tuned variant, one core; three launches of each baseline (REPORT_LAUNCHES), 45 minutes on a quiet machine, a third of it
-# with one launch.  A report that was interrupted goes on where it stopped; REPORT_AGAIN=1 measures all of it again.  The rivals'
-# environments come from scripts/setup-refs.sh metrics torchmetrics calibrax; those that are not installed are left out.
+# Rivals at their tuned variant, one core; three launches of each baseline (REPORT_LAUNCHES), 45
+# minutes on a quiet machine, a third of it with one launch.  A report that was interrupted goes on
+# where it stopped; REPORT_AGAIN=1 measures all of it again.  The rivals'
+# environments come from scripts/setup-refs.sh metrics torchmetrics calibrax; those that are not
+# installed are left out.
 set -eu
 cd "$(dirname "$0")/.."
 nperf=${1:?usage: scripts/report_metrics.sh NPERF [METRIC...]}

@@ -84,7 +84,8 @@ def run(name: str, command: list[str], env: dict[str, str], folder: Path, limit:
 def tests_of(word: str) -> list[dict]:
     folder, _, suites = word.partition(":")
     listed = subprocess.run(["meson", "introspect", "--tests", folder], cwd=ROOT, capture_output=True, text=True, check=True)
-    # ThreadSanitizer's shadow memory does not fit where addresses are randomised widely: without, where that is allowed
+    # ThreadSanitizer's shadow memory does not fit where addresses are randomised widely: without,
+    # where that is allowed
     fixed = ["setarch", "-R"]
     prefix = fixed if "tsan" in folder and shutil.which("setarch") and not subprocess.run([*fixed, "true"], stderr=subprocess.DEVNULL).returncode else []
     chosen = []

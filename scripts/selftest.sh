@@ -1,8 +1,10 @@
 #!/bin/sh
-# The tool's own proof at full size, into reports/selftest.json; the launches it draws from stay in build/selftest.
+# The tool's own proof at full size, into reports/selftest.json; the launches it draws from stay in
+# build/selftest.
 # usage: scripts/selftest.sh NPERF [--again | --live [N]]
-# --again: draw again from build/selftest, and measure nothing (a minute); --live: N pairs of equals, each measured again (200, ten minutes)
-# The whole: at most ten minutes of recording for --aa and five for --power, a minute of drawing, some for faults, cheats and clocks.
+# --again: draw again from build/selftest, and measure nothing (a minute); --live: N pairs of
+# equals, each measured again (200, ten minutes) The whole: at most ten minutes of recording for
+# --aa and five for --power, a minute of drawing, some for faults, cheats and clocks.
 set -u
 cd "$(dirname "$0")/.."
 nperf=${1:?usage: scripts/selftest.sh NPERF [--again | --live [N]]}

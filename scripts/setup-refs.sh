@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the Python environments that nperf's foreign baselines run in, one for each framework, separate from the system's Python.
-# Versions, sizes and times here were measured on Debian 12; `--list` shows the environments.
+# Builds the Python environments that nperf's foreign baselines run in, one for each framework,
+# separate from the system's Python. Versions, sizes and times here were measured on Debian 12;
+# `--list` shows the environments.
 set -eu
 
 usage() {
@@ -52,8 +53,9 @@ ALL='numpy jax torch pyg scipy graphblas'
 NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
 JAX_SPEC=${JAX_SPEC:-$JAX_DEFAULT}
 TORCH_SPEC=${TORCH_SPEC:-torch==2.15.0}
-# Environment, the modules that it is for, the minimum minor version of Python 3 or whose torch it has (torch, debian, pypi), what pip installs.
-# torch_geometric is Python alone from 2.3 on: no compiled extension has to fit the torch below it, Debian's 1.13 included.  With torchmetrics come
+# Environment, the modules that it is for, the minimum minor version of Python 3 or whose torch it
+# has (torch, debian, pypi), what pip installs. torch_geometric is Python alone from 2.3 on: no
+# compiled extension has to fit the torch below it, Debian's 1.13 included.  With torchmetrics come
 # pytorch-metric-learning and what scikit-learn needs, which it imports.
 TABLE="
 numpy numpy 11 $NUMPY_SPEC
@@ -78,7 +80,8 @@ statistics statsmodels,scipy,ruptures 11 $NUMPY_SPEC scipy==1.17.1 statsmodels r
 metrics-torch torch,torchmetrics,pytorch_metric_learning debian pytorch-metric-learning==2.9.0 torchmetrics==1.4.3 lightning-utilities==0.11.9 packaging==24.1 typing_extensions==4.12.2 tqdm==4.67.1 scikit-learn==1.5.2 scipy==1.13.1 joblib==1.4.2 threadpoolctl==3.5.0
 "
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
-# PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
+# PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use
+# for.
 TORCH_CPU_NEEDS='filelock typing-extensions>=4.13 sympy networkx jinja2 fsspec'
 
 # A field of an environment's line; 4: all the rest.
@@ -90,7 +93,8 @@ torch_of() {
         debian | pypi) field "$1" 3 ;;
     esac
 }
-# What an environment is made of, as one line: the stamp of a finished one, and the reason to rebuild another.
+# What an environment is made of, as one line: the stamp of a finished one, and the reason to
+# rebuild another.
 spec_of() {
     torch=
     case $(torch_of "$1") in
@@ -102,7 +106,8 @@ spec_of() {
 }
 
 stamp_of() { cat "$ROOT/$1/calibrax-refs.stamp" 2>/dev/null || :; }
-# Finished, with this specification, and its interpreter still runs (the Python below it may have been removed).
+# Finished, with this specification, and its interpreter still runs (the Python below it may have
+# been removed).
 finished() { [ "$(stamp_of "$1")" = "$(spec_of "$1")" ] && "$ROOT/$1/bin/python" -c '' 2>/dev/null; }
 size_of() { du -sh "$ROOT/$1" 2>/dev/null | cut -f1; }
 
@@ -162,7 +167,8 @@ python_for_pypi() { # least minor version of Python 3
     done
 }
 
-# venv_for FRAMEWORK PYTHON [OPTION]: makes the environment, or keeps the unfinished one that has the same specification.
+# venv_for FRAMEWORK PYTHON [OPTION]: makes the environment, or keeps the unfinished one that has
+# the same specification.
 venv_for() {
     dir=$ROOT/$1
     python=$2
@@ -200,7 +206,8 @@ build_from_pypi() { # framework, specs
     pip_install "$framework" "$@"
 }
 
-# Of environments that hold a torch of their own; torchmetrics needs torch 2, which Debian 12 has not.
+# Of environments that hold a torch of their own; torchmetrics needs torch 2, which Debian 12 has
+# not.
 build_torch() { # framework
     # shellcheck disable=SC2086
     case $VARIANT-$(torch_of "$1") in

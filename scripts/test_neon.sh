@@ -1,6 +1,7 @@
 #!/bin/sh
-# What LLVM makes of random compiled kernels for 64-bit ARM (NEON_KERNELS of them, 2000 without it) against the interpreter, byte for byte,
-# and the tests of the product kernels built for it, under qemu.
+# What LLVM makes of random compiled kernels for 64-bit ARM (NEON_KERNELS of them, 2000 without it)
+# against the interpreter, byte for byte, and the tests of the product kernels built for it, under
+# qemu.
 # exit status: 0 passed, or skipped with the reason; 1 a test failed; 2 it does not build
 set -eu
 cd "$(dirname "$0")/.."

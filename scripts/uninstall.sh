@@ -1,5 +1,6 @@
 #!/bin/sh
-# Removes what the last installation from a build folder installed.  usage: scripts/uninstall.sh BUILD
+# Removes what the last installation from a build folder installed.  usage: scripts/uninstall.sh
+# BUILD
 # exit status: 0 removed; 2 nothing was installed from there, or it is removed already
 set -eu
 cd "$(dirname "$0")/.."

@@ -298,8 +298,8 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
                           CBX_ARRAY(spare, n + 2)))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
-    /* The values, or their logarithms; a value or two alone are no level, unless a segment may be as
-     * short. */
+    /* The values, or their logarithms; a value or two alone are no level, unless a segment may be
+     * as short. */
     size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
     cbx_noise noise;
     take_values(x, n, logs, y);

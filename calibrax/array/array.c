@@ -307,7 +307,8 @@ void *cbx_array_data_mut(cbx_array *a) { return a->data; }
 bool cbx_array_is_abstract(const cbx_array *a) { return a->flags & CBX__ABSTRACT; }
 bool cbx_array_is_failed(const cbx_array *a) { return !a || (a->flags & CBX__FAILED); }
 
-/* Reads of an array with gaps on another device: one for each index of the axes of the longest strides, with the gaps inside. */
+/* Reads of an array with gaps on another device: one for each index of the axes of the longest
+ * strides, with the gaps inside. */
 typedef struct blocks {
     int order[CBX_MAX_RANK]; /* axes by stride, the longest first */
     int outer;               /* so many of them count the blocks */
@@ -373,7 +374,8 @@ static cbx_status read_blocks(const cbx_array *a, const blocks *b, char *copy, s
     return st;
 }
 
-/* All elements of an array on another device; where they have gaps, blocks of them, to be packed here. */
+/* All elements of an array on another device; where they have gaps, blocks of them, to be
+ * packed here. */
 static cbx_status read_elsewhere(const cbx_array *a, void *dst, cbx_err *err)
 {
     const cbx_allocator *al = &a->al;
@@ -393,7 +395,8 @@ static cbx_status read_elsewhere(const cbx_array *a, void *dst, cbx_err *err)
     return st;
 }
 
-/* A copy without gaps on the same device, where reading it costs far less than reading a with its gaps; else a. */
+/* A copy without gaps on the same device, where reading it costs far less than reading a with its
+ * gaps; else a. */
 static cbx_status close_gaps(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     enum { SMALL = 1 << 20, FAR = 4 };

@@ -69,13 +69,13 @@ struct cbx_backend {
     cbx_status (*cost)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, struct cbx_cost_program *out,
                        cbx_err *err);
     /**
-     * A copy of an array with data in the memory of another device, which is not the CPU; *out is the
-     * caller's, written on success only.  NULL: there is no way there.
+     * A copy of an array with data in the memory of another device, which is not the CPU; *out is
+     * the caller's, written on success only.  NULL: there is no way there.
      */
     cbx_status (*to_device)(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *x, cbx_device_id device,
                             cbx_array **out, cbx_err *err);
-    /** Marks an array of foreign memory as one whose elements are on a device other than the CPU; the
-     * caller has the only reference.  NULL where to_device is. */
+    /** Marks an array of foreign memory as one whose elements are on a device other than the CPU;
+     * the caller has the only reference.  NULL where to_device is. */
     cbx_status (*adopt)(const cbx_backend *self, cbx_ctx *ctx, cbx_array *x, cbx_device_id device, cbx_err *err);
 };
 

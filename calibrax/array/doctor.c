@@ -130,7 +130,8 @@ static void see_kernels(cbx_doctor_report *r)
                        "install NVIDIA's CUDA toolkit 12 and build again");
 }
 
-/* Where arrays and compiled functions can be besides the CPU; without a GPU the gap has the reason. */
+/* Where arrays and compiled functions can be besides the CPU; without a GPU the gap has the
+ * reason. */
 static void see_compiled(cbx_doctor_report *r, const cbx_devices *d)
 {
     enum { CAPABILITY_MIN = 8 };

@@ -25,8 +25,8 @@ CBX_API void cbx_doctor_see_devices(cbx_ctx *ctx, cbx_doctor_report *r, const cb
                                     const cbx_settings *settings);
 /**
  * Whether what this process compiled is machine code.
- * @return CBX_OK: nothing is interpreted yet; CBX_EUNAVAILABLE, with the reason: LLVM was missing for
- *   a function that is not in the cache on disk, and it is interpreted
+ * @return CBX_OK: nothing is interpreted yet; CBX_EUNAVAILABLE, with the reason: LLVM was missing
+ *   for a function that is not in the cache on disk, and it is interpreted
  * Safe from any thread.
  */
 CBX_API cbx_status cbx_jit_check(cbx_err *err);

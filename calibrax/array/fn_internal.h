@@ -7,7 +7,8 @@
 #include "calibrax/array/fn.h"
 #include "calibrax/array/state.h"
 
-/** The head of a function's code (cbx_array_fn), which need not look at its counts and user data. */
+/** The head of a function's code (cbx_array_fn), which need not look at its counts and
+ * user data. */
 #define CBX__CODE(ctx, name)                                                                                           \
     cbx_status name(cbx_ctx *ctx, CBX__UNUSED size_t nin, cbx_array *const *in, CBX__UNUSED size_t nout,               \
                     cbx_array **out, CBX__UNUSED void *user)
@@ -30,7 +31,8 @@ typedef struct cbx__closure {
 } cbx__closure;
 
 /**
- * A function whose user data, `bytes` that begin with a cbx__closure and are 0 behind it, live in it.
+ * A function whose user data, `bytes` that begin with a cbx__closure and are 0 behind it, live
+ * in it.
  * @param what  before the name of f, in its own; NULL: it has the name of f
  * @param drop  frees what the user data hold; NULL: nothing
  * @param out   the caller's to free; out->user: the user data

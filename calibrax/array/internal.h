@@ -122,7 +122,8 @@ void cbx__array_set_device(cbx_array *a, cbx_device_id device);
 /** The same of one whose elements are in the memory of a device. */
 void cbx__array_set_memory(cbx_array *a, const cbx__memory *m);
 /** The array itself if its elements are on the CPU, else a row-major copy there; the caller frees.
- * @return CBX_OK; CBX_EUNSUPPORTED (memory that cannot be read); CBX_ENOMEM; what the device returns */
+ * @return CBX_OK; CBX_EUNSUPPORTED (memory that cannot be read); CBX_ENOMEM; what the
+ *   device returns */
 cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 /** The same in place: the caller's reference becomes one to the copy. */
 cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err);

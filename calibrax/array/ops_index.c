@@ -154,7 +154,8 @@ cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const c
     return cbx__tidy(ctx, mark, searchsorted_steps(ctx, indexed(ctx, CBX_PRIM_TAKE, edges, sorter, 0), values, right));
 }
 
-/* True if the condition, which has data, holds everywhere; false, with a failure recorded, if it cannot be read. */
+/* True if the condition, which has data, holds everywhere; false, with a failure recorded, if it
+ * cannot be read. */
 static bool holds(cbx_ctx *ctx, const cbx_array *all, bool *out)
 {
     int64_t v = 0;

@@ -28,8 +28,8 @@ static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes
     return cbx_max(ctx, x, axes);
 }
 
-/* Sums of squares of real numbers in float64.  A primitive of its own makes no array of the squares; of a recorded operand the
- * squares are computed where they are summed. */
+/* Sums of squares of real numbers in float64.  A primitive of its own makes no array of the
+ * squares; of a recorded operand the squares are computed where they are summed. */
 static cbx_array *squares(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t shape[CBX_MAX_RANK];

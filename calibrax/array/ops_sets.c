@@ -225,8 +225,8 @@ void cbx_unique_size(cbx_ctx *ctx, const cbx_array *x, size_t size, const cbx_sc
 static cbx_array *isin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert);
 
 /*
- * Of uint64 with a signed dtype, without sign; a negative number of test is replaced by another one of
- * it, if there is one.
+ * Of uint64 with a signed dtype, without sign; a negative number of test is replaced by another one
+ * of it, if there is one.
  */
 static cbx_array *isin_mixed(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert)
 {

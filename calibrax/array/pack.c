@@ -23,7 +23,8 @@ static ptrdiff_t one_step(const cbx_array *a)
     return step;
 }
 
-/* The axis, not the last one, whose neighbours are nearest; -1: none has them in one line of a cache. */
+/* The axis, not the last one, whose neighbours are nearest; -1: none has them in one line of
+ * a cache. */
 static int near_axis(const cbx_array *a, size_t size)
 {
     int near = -1;
@@ -39,8 +40,9 @@ static int near_axis(const cbx_array *a, size_t size)
 }
 
 /*
- * All of an array whose last axis walks from line to line while another one stays in it, as of a transposed matrix: some elements of
- * the last axis at a time, along the other, so that a line is read once.  false: it does not lie so.
+ * All of an array whose last axis walks from line to line while another one stays in it, as of a
+ * transposed matrix: some elements of the last axis at a time, along the other, so that a line is
+ * read once.  false: it does not lie so.
  */
 static bool pack_tiles(const cbx_array *a, size_t size, cbx__loop copy, char *dst)
 {

@@ -14,7 +14,8 @@
 #define CALIBRAX_ARRAY_RULES_H
 
 /* clang-format off */
-/* By element: steps, of so many operations with complex operands, which have no derivative, and functions. */
+/* By element: steps, of so many operations with complex operands, which have no derivative, and
+ * functions. */
 #define CBX__STEP(X, name, complex) X(name, each, EACH(1, complex), zero, nonlinear, each)
 #define CBX__CURVE(X, name, jvp)    X(name, each, FUNCTION, jvp, nonlinear, each)
 #define CBX__RULES_MAP(X) \

@@ -11,7 +11,8 @@
 /* An array that is freed where its block ends: CBX_OWNED(cbx_array) *copy = NULL; */
 CBX_FREED_BY(cbx_array, cbx_array_free)
 
-/** Memory of the pool until the block ends: CBX_SCOPED(cbx__scratch, scratch, ctx), then cbx__scratch_get. */
+/** Memory of the pool until the block ends: CBX_SCOPED(cbx__scratch, scratch, ctx), then
+ * cbx__scratch_get. */
 typedef struct cbx__scratch {
     cbx_pool *pool;
     cbx_block block;

@@ -48,8 +48,8 @@ cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_a
 /** Made on first use; NULL without memory. */
 cbx__state *cbx__state_get(cbx_ctx *ctx);
 
-/** The state of the part that clears it so: `bytes` of zeros on first use, which end with the context.
- * NULL without memory. */
+/** The state of the part that clears it so: `bytes` of zeros on first use, which end with the
+ * context. NULL without memory. */
 void *cbx__state_of(cbx_ctx *ctx, size_t bytes, cbx__part_clear *clear);
 
 /** NULL before first use. */
@@ -66,8 +66,8 @@ static inline cbx_err *cbx__sticky(cbx_ctx *ctx)
     return e->status ? NULL : e;
 }
 
-/** Records a failure unless one is pending, with the operand's dtype and shape (NULL: without) at its
- * end; returns the failed array. */
+/** Records a failure unless one is pending, with the operand's dtype and shape (NULL: without) at
+ * its end; returns the failed array. */
 cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
 #define cbx__refuse(ctx, ...) cbx__refuse_of(ctx, NULL, __VA_ARGS__)
 /** The same, as the answer of a check. */

@@ -46,7 +46,8 @@ cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, d
 void cbx__http_free(cbx__http *h);
 /*
  * @return CBX_OK, whatever the status of the answer is; CBX_ETIMEOUT; CBX_EIO (it cannot be
- *   reached); CBX_EPROTO (its certificate is not trusted); CBX_EOVERFLOW (an answer of more than 64 MiB); CBX_ENOMEM
+ *   reached); CBX_EPROTO (its certificate is not trusted); CBX_EOVERFLOW (an answer of more than 64
+ *   MiB); CBX_ENOMEM
  */
 cbx_status cbx__http_send(cbx__http *h, const cbx__http_request *request, cbx__http_answer *answer, cbx_err *err);
 

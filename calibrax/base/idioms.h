@@ -32,7 +32,8 @@ static inline size_t cbx__word_at(const char *const *words, size_t n, const char
     __attribute__((cleanup(T##_clear))) T name;                                                                        \
     T##_init(&name, __VA_ARGS__)
 
-/** A variable that is cleared where its scope ends; of a type T that has T_clear, made by its initialiser:
+/** A variable that is cleared where its scope ends; of a type T that has T_clear, made by its
+ * initialiser:
  *     CBX_CLEARED(cbx_store_list) list = { 0 }; */
 #define CBX_CLEARED(T) __attribute__((cleanup(T##_clear))) T
 

@@ -50,7 +50,8 @@ cbx_status cbx__json_stream(const cbx__json_source *source, const cbx__json_siev
 cbx_status cbx__json_stream_file(const char *path, const cbx__json_sieve *sieve, const char *what,
                                  char hash[CBX_HASH_SIZE], cbx_json **out, cbx_err *err);
 
-/** Whether it is a number or one of the strings that represent a non-finite one, which goes to *out. */
+/** Whether it is a number or one of the strings that represent a non-finite one, which goes
+ * to *out. */
 bool cbx__json_double(const cbx_json *v, double *out);
 
 /**

@@ -85,7 +85,7 @@ CBX_API cbx_status cbx_library_open_known(cbx_ctx *ctx, cbx_library_id id, const
 #define CBX_CALL_MEMBER(name, symbol, result, arguments) result(*name) arguments;
 #define CBX_CALL_NAME(name, symbol, result, arguments)   symbol,
 
-/** As cbx_library_open_known.  @param functions  a struct that begins with pointers to the functions
+/** As cbx_library_open_known.  @param functions a struct that begins with pointers to the functions
  * of these names; names of at most 64 */
 CBX_API cbx_status cbx_library_open_calls(cbx_ctx *ctx, cbx_library_id id, const char *path, const char *const *names,
                                           size_t n, void *functions, cbx_library **out, cbx_err *err);

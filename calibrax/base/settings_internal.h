@@ -8,8 +8,9 @@
 cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cbx_err *err);
 
 /**
- * Checks a variable that is no member of cbx_settings, since it is read where it is needed: CALIBRAX_ISA (cpu.h),
- * CALIBRAX_JIT_CACHE_BYTES (docs/jit.md).  A context checks them at its creation, unless its options give all settings.
+ * Checks a variable that is no member of cbx_settings, since it is read where it is needed:
+ * CALIBRAX_ISA (cpu.h), CALIBRAX_JIT_CACHE_BYTES (docs/jit.md).  A context checks them at its
+ * creation, unless its options give all settings.
  * @param i         from 0 on
  * @param variable  its name, a constant string; NULL: i is beyond the last one
  * @return CBX_OK; CBX_EINVAL (its value is not allowed)

@@ -400,7 +400,8 @@ static void infer(cbx_bisect *b)
     if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could decide more */
     if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;
     r->outcome = b->values.n >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
-    /* The commit whose next value has the largest information for its cost, which falls with the distance of p from 1/2. */
+    /* The commit whose next value has the largest information for its cost, which falls with the
+     * distance of p from 1/2. */
     cbx__fit f;
     double seen_p = 0, new_p = 0, shift;
     size_t seen = nearest_to_half(b, true, &seen_p), unseen = nearest_to_half(b, false, &new_p);

@@ -53,7 +53,8 @@ CBX_API const cbx_waiver *cbx_guard_waiver(const cbx_guard *g, size_t i);
  */
 typedef size_t (*cbx_guard_history_fn)(void *user, const cbx_finding *f, double *values);
 #define CBX_GUARD_HISTORY_MAX 20
-/** Markdown then has a column in which small bars show the history.  user lives as long as the guard. */
+/** Markdown then has a column in which small bars show the history.  user lives as long as
+ * the guard. */
 CBX_API void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user);
 /**
  * The run that was compared, whose metadata.sources (a list of {"point","file","line"}, and

@@ -2,7 +2,8 @@
  * Waivers: findings that a user has examined and accepts until a day.
  *
  * File: {"schema": "calibrax-waivers", "version": 1,
- *        "waivers": [{"key": "p@s{*}:latency", "reason": "known, fixed by the next release", "until": "2026-12-31"}]}
+ *        "waivers": [{"key": "p@s{*}:latency", "reason": "known, fixed by the next release",
+ *        "until": "2026-12-31"}]}
  * key: shell pattern (*, ?, [...]; \ takes the meaning away) over the whole key of a finding;
  * until: the last day (UTC) on which it waives.  All three members are needed and no other is read:
  * a waiver with a misspelt day must not last for ever.

@@ -2,11 +2,11 @@
  * Runs on an MLflow server (REST API 2.0, MLflow 2.8 or later).
  *
  * A run is an MLflow run, whose metrics are METRIC/SCENARIO/POINT/TAG/VALUE..., with its facts as
- * parameters, the run file, tables, plots and the analysis as artifacts; points with the same labels
- * are steps.  Below it each point is a nested run, of the first ones (the option limit): its labels
- * are parameters, and it has its metrics, lower/METRIC, upper/METRIC, samples/METRIC (a step a
- * sample) and rank/METRIC.  A run against a baseline adds regression/against/BASELINE/KEY to the same
- * run: the change in percent.
+ * parameters, the run file, tables, plots and the analysis as artifacts; points with the same
+ * labels are steps.  Below it each point is a nested run, of the first ones (the option limit): its
+ * labels are parameters, and it has its metrics, lower/METRIC, upper/METRIC, samples/METRIC (a step
+ * a sample) and rank/METRIC.  A run against a baseline adds regression/against/BASELINE/KEY to the
+ * same run: the change in percent.
  *
  * Nothing is there twice.  A run is found by the tag calibrax.key, a hash of its content, and a
  * point by its number; what is complete is marked so and is left alone; what an export that ended
@@ -16,8 +16,8 @@
  * chooses the same one (mlflow_answer.h), and deletes the others where they are empty, its own, or,
  * of points, finished.
  *
- * Names of more than 250 bytes and values longer than the server accepts are cut, end in a hash, and
- * are counted in a note; the run file has them whole.
+ * Names of more than 250 bytes and values longer than the server accepts are cut, end in a hash,
+ * and are counted in a note; the run file has them whole.
  */
 #include <math.h>
 #include <stdio.h>
@@ -295,7 +295,8 @@ static cbx_status put_json(mlflow_export *e, const char *folder, const char *nam
 }
 
 /* Files of another exporter, made in a temporary folder; a format that has nothing to show of the
- * run (CBX_ENOENT) has none.  Where one refuses the run a note has the reason, and the run stays incomplete.
+ * run (CBX_ENOENT) has none.  Where one refuses the run a note has the reason, and the run stays
+ * incomplete.
  * @param baseline  NULL: the run alone */
 static cbx_status put_exported(mlflow_export *e, const char *format, const char *folder, const cbx_run *baseline,
                                const char *temporary, cbx_err *err)
@@ -354,7 +355,8 @@ static cbx_status put_artifacts(mlflow_export *e, const cbx__mlflow_analysis *a,
 
 /* --- its place --- */
 
-/* The hash of what is written of a run: its content, the choice of metrics, and how it is written. */
+/* The hash of what is written of a run: its content, the choice of metrics, and how it is
+ * written. */
 static const char *key_of(mlflow_export *e, cbx_err *err)
 {
     char hash[CBX_HASH_SIZE], *key;

@@ -27,8 +27,8 @@ cbx_status cbx__mlflow_answer_read(const char *address, const char *call, long c
 
 /* What an answer has of a run, copied to the arena.  false: out of memory. */
 bool cbx__mlflow_remote_read(cbx_arena *arena, const cbx_json *run, cbx__mlflow_remote *out);
-/* Whether a is used rather than b, of two that hold the same: what is complete, finished, not empty,
- * else the smaller id.  Every export chooses the same one. */
+/* Whether a is used rather than b, of two that hold the same: what is complete, finished, not
+ * empty, else the smaller id.  Every export chooses the same one. */
 bool cbx__mlflow_remote_precedes(const cbx__mlflow_remote *a, const cbx__mlflow_remote *b);
 
 #endif

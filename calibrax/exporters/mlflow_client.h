@@ -36,7 +36,8 @@ cbx_status cbx__mlflow_call(cbx__mlflow *m, const char *call, cbx_json *body, cb
  * *again is set and the wait is over, and the caller looks what became of it. */
 cbx_status cbx__mlflow_call_once(cbx__mlflow *m, const char *call, cbx_json *body, int attempt, bool *again,
                                  cbx_json **out, cbx_err *err);
-/* Puts a file to the server's own store of artifacts: a path below it, as it is in its addresses. */
+/* Puts a file to the server's own store of artifacts: a path below it, as it is in its
+ * addresses. */
 cbx_status cbx__mlflow_put(cbx__mlflow *m, const char *path, const char *bytes, size_t len, cbx_err *err);
 
 #endif

@@ -2,10 +2,11 @@
  * Names that MLflow accepts, values in batches, and runs by their tags.
  *
  * A name is made of parts with slashes between them, and differs where the parts differ.  MLflow's
- * names have the characters [A-Za-z0-9_. /-]: any other byte of a part is _xHH_ (capital digits), also
- * a slash, a '_' before an 'x', and a '.' before another one or alone; an empty part is _x_.  "_x" of a
- * name therefore begins an escape, from the left.  A name of more than 250 bytes is cut behind a
- * character and ends in _xh, a hash of it all in small digits and '_', which no other name has.
+ * names have the characters [A-Za-z0-9_. /-]: any other byte of a part is _xHH_ (capital digits),
+ * also a slash, a '_' before an 'x', and a '.' before another one or alone; an empty part is _x_.
+ * "_x" of a name therefore begins an escape, from the left.  A name of more than 250 bytes is cut
+ * behind a character and ends in _xh, a hash of it all in small digits and '_', which no other
+ * name has.
  */
 #include "calibrax/exporters/mlflow_session.h"
 

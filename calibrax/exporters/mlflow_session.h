@@ -59,7 +59,8 @@ void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value);
 /* The runs that a filter finds, in the arena.  filter NULL: out of memory. */
 cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote **out, size_t *n,
                             cbx_err *err);
-/* The one of them that is used (mlflow_answer.h), and how many there are; none: *out is left as it is. */
+/* The one of them that is used (mlflow_answer.h), and how many there are; none: *out is left as
+ * it is. */
 cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, size_t *count,
                             cbx_err *err);
 /* One that was deleted already is fine. */

@@ -1,6 +1,6 @@
 /*
- * Weights & Biases: offline runs, which `wandb sync` uploads.  The package wandb writes them, in the
- * Python that NPERF_PYTHON_WANDB names, that scripts/setup-refs.sh built, or that is on PATH:
+ * Weights & Biases: offline runs, which `wandb sync` uploads.  The package wandb writes them, in
+ * the Python that NPERF_PYTHON_WANDB names, that scripts/setup-refs.sh built, or that is on PATH:
  * workers/python/wandb_files.py.  No API key is read here or there.
  */
 #include <stdlib.h>

@@ -113,8 +113,8 @@ size_t cbx__counting_parameter(const cbx_metric_function *m)
 }
 
 /*
- * Labels of operand k are below it: what was given, or could be, or what another operand has; places
- * are below the number of items; infinite: there is no limit.
+ * Labels of operand k are below it: what was given, or could be, or what another operand has;
+ * places are below the number of items; infinite: there is no limit.
  */
 static double limit_of(const cbx__bound *b, cbx_array *const *in, size_t k, char *what, size_t size)
 {
@@ -368,7 +368,8 @@ static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
     }
 }
 
-/* Places of the largest scores; those with a NaN are refused, or -1 in a trace and where they may be masked. */
+/* Places of the largest scores; those with a NaN are refused, or -1 in a trace and where they may
+ * be masked. */
 static cbx_array *labels_of_scores(cbx_ctx *ctx, const cbx_metric_function *m, cbx_array *scores, bool masked)
 {
     const cbx_array *places = cbx_argmax(ctx, scores, CBX_AXIS(-1)), *none;
@@ -439,7 +440,8 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
 
 /* ---- calls ---- */
 
-/* Whether compiled code compares all values with bounds that there are, and shows a wrong one by the NaN of one number. */
+/* Whether compiled code compares all values with bounds that there are, and shows a wrong one by
+ * the NaN of one number. */
 static bool finds_wrong_values(const cbx__bound *b)
 {
     bool bounds = false;

@@ -52,7 +52,8 @@ void cbx__neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_arr
  * @return the places of the others; NULL: recorded
  */
 const cbx_array *cbx__select_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in);
-/** Weights of the items by both, which may be NULL, and operands without what the mask leaves out. */
+/** Weights of the items by both, which may be NULL, and operands without what the mask
+ * leaves out. */
 const cbx_array *cbx__join_options(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
                                    cbx_array **in);
 /** Whether the mask and the weights, behind the operands, leave no item. */

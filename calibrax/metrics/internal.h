@@ -14,8 +14,8 @@
 
 /* ---- the code of rows ---- */
 
-/* Heads of functions that have the context ctx and the call c, which they need not read: of the operands; of a state,
- * to finish it; of two states, to merge them. */
+/* Heads of functions that have the context ctx and the call c, which they need not read: of the
+ * operands; of a state, to finish it; of two states, to merge them. */
 #define CBX__OF_CALL(name)                                                                                             \
     static cbx_array *name(__attribute__((unused)) cbx_ctx *ctx, __attribute__((unused)) const cbx_metric_call *c)
 #define CBX__OF_STATE(name, state)                                                                                     \
@@ -80,7 +80,8 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 #define CBX__ROW(domain_, better, low_, high_)                                                                         \
     .domain = domain_, .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 
-/* A parameter of a row: name, help, default and, of numbers, the least and the largest legal one. */
+/* A parameter of a row: name, help, default and, of numbers, the least and the largest
+ * legal one. */
 #define CBX__PARAMETER(type, words, ...)                                                                               \
     {                                                                                                                  \
         __VA_ARGS__, CBX_PARAMETER_##type, words                                                                       \
@@ -174,7 +175,8 @@ bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t
 
 /** Cholesky's factor of a matrix with data, or of a stack; NULL, with the reason: one has none. */
 cbx_array *cbx__factor(cbx_ctx *ctx, const cbx_array *x, cbx_err *err);
-/** What that requires of the values of x, which are unknown: booleans; NULL where x is not square. */
+/** What that requires of the values of x, which are unknown: booleans; NULL where x is not
+ * square. */
 cbx_array *cbx__matrix_legal(cbx_ctx *ctx, const cbx_array *x, cbx__definiteness definiteness);
 
 /** Whether 0 means of the parameter: one more than the largest label. */
@@ -191,7 +193,8 @@ static inline const char *cbx__plural(size_t n) { return n == 1 ? "" : "s"; }
 /** The same, as the answer of a check. */
 #define cbx__metric_refused(...) (cbx__metric_refuse(__VA_ARGS__), false)
 
-/* For the arguments of a message, as text that lives until the block ends: dtype and shape of an array; a number. */
+/* For the arguments of a message, as text that lives until the block ends: dtype and shape of an
+ * array; a number. */
 #define CBX__TEXT_OF(x)     cbx_array_desc_text(cbx_array_get_desc(x), (char[128]){ 0 }, 128)
 #define CBX__TEXT_NUMBER(v) cbx_format_double(v, (char[CBX_FORMAT_SIZE]){ 0 })
 
@@ -287,7 +290,8 @@ cbx_array *cbx__join_means(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *m
  */
 cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *a, const cbx_array *b,
                               const cbx_array *gaps);
-/** Of a mean and the sum of squares about it: both of both into out; returns the gap between the means. */
+/** Of a mean and the sum of squares about it: both of both into out; returns the gap between
+ * the means. */
 const cbx_array *cbx__join_spread(cbx_ctx *ctx, const cbx__joint *j, cbx_array *const a[2], cbx_array *const b[2],
                                   const cbx_array *out[2]);
 /** n scalars in a vector. */
@@ -296,7 +300,8 @@ cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 #define CBX__PARTS(name, n, ctx, x)                                                                                    \
     cbx_array *name[n];                                                                                                \
     cbx_unstack(ctx, x, 0, n, name)
-/** The elements of two vectors, a and b, whose first ones are weights, joined in j; and out, which starts with both. */
+/** The elements of two vectors, a and b, whose first ones are weights, joined in j; and out, which
+ * starts with both. */
 #define CBX__JOINT(count, ctx, x, y)                                                                                   \
     CBX__PARTS(a, count, ctx, x);                                                                                      \
     CBX__PARTS(b, count, ctx, y);                                                                                      \

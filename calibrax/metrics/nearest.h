@@ -21,12 +21,13 @@ cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx
  * x: float64 (n).  NULL as above. */
 cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                                const cbx_array *squares);
-/** A cbx__rows_fn: Euclidean distances of rows first..last-1 of the first operand to all its rows, as steps. */
+/** A cbx__rows_fn: Euclidean distances of rows first..last-1 of the first operand to all its rows,
+ * as steps. */
 cbx_array *cbx__distances_of_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last);
 /**
  * Euclidean distances of the rows of x (n, d) to all its rows, over a divisor: (n, n), or, if sums,
- * the sum of each row of them: (n).  Differentiable: steps where the others above are NULL, with the
- * same bits.
+ * the sum of each row of them: (n).  Differentiable: steps where the others above are NULL, with
+ * the same bits.
  */
 cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums);
 

@@ -192,7 +192,8 @@ cbx_status cbx__counter_read(cbx__counter *c, double *flop, cbx_err *err)
         uint64_t v[3] = { 0 }; /* count, time enabled, time running */
         if (read(c->event[i].fd, v, sizeof v) != (ssize_t)sizeof v)
             return cbx_fail(err, CBX_EIO, "cannot read a counter: %s", strerror(errno));
-        /* a counter that shared its place ran for a part of the time: its count is scaled to all of it */
+        /* a counter that shared its place ran for a part of the time: its count is scaled to all
+         * of it */
         double share = v[2] && v[2] < v[1] ? (double)v[1] / (double)v[2] : 1;
         sum += (double)v[0] * share * c->event[i].flop;
     }

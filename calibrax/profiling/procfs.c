@@ -66,8 +66,8 @@ bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
     unsigned long long v[10];
     char state[2]; /* a letter */
     int parent, group;
-    /* after the name: state ppid group (4 left out) minflt cminflt majflt cmajflt utime stime cutime
-     * cstime (2) threads (1) start */
+    /* after the name: state ppid group (4 left out) minflt cminflt majflt cmajflt utime stime
+     * cutime cstime (2) threads (1) start */
     if (!after ||
         sscanf(after + 1,
                " %1[A-Za-z] %d %d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu", state,

@@ -62,7 +62,8 @@ size_t cbx__proc_others_want(pid_t pid, double *ns);
  * (a subreaper keeps orphans).
  * @return how many were written, at most max */
 size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max);
-/* The next process or thread in an open folder of them; 0, and it is closed: there are no more, or d is NULL. */
+/* The next process or thread in an open folder of them; 0, and it is closed: there are no more, or
+ * d is NULL. */
 pid_t cbx__proc_next(DIR *d);
 /* True if a process runs under a filter of system calls. */
 bool cbx__proc_confined(pid_t pid);

@@ -102,7 +102,8 @@ void cbx__view_cell_time(cbx__view *v, int64_t us);
 /* The name of a point, and below it what distinguishes it; JSON has "scenario" and "tags", too.
  * @param tags  as words */
 void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, const char *scenario, const char *tags);
-/* A cell whose content the caller writes; in JSON it is left out.  Ended by the next cell or row. */
+/* A cell whose content the caller writes; in JSON it is left out.  Ended by the next cell
+ * or row. */
 void cbx__view_cell_open(cbx__view *v);
 void cbx__view_table_end(cbx__view *v);
 
@@ -128,7 +129,8 @@ const char *cbx__view_percent(cbx__view *v, double share);
 const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n);
 /* As printf, in the arena; "" where memory is short, which the page's end reports. */
 const char *cbx__view_text(cbx__view *v, const char *fmt, ...) CBX_PRINTF(2, 3);
-/* Whether a call that the page can do without has succeeded; one that had no memory fails the page. */
+/* Whether a call that the page can do without has succeeded; one that had no memory fails
+ * the page. */
 bool cbx__view_got(cbx__view *v, cbx_status st);
 /* An array in the arena, zeroed; NULL: memory is short, which the page's end reports. */
 void *cbx__view_alloc(cbx__view *v, size_t n, size_t size);
@@ -170,7 +172,8 @@ typedef struct cbx__field {
     bool many;                        /* takes several values, a field each and one more */
     const char *const *choices;       /* suggestions; NULL: none */
     size_t nchoices;
-    /* names of the store as suggestions, cbx_store_point_names, cbx_store_metric_names; NULL: those above */
+    /* names of the store as suggestions, cbx_store_point_names, cbx_store_metric_names; NULL:
+     * those above */
     cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *, cbx_err *);
 } cbx__field;
 void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, size_t n);

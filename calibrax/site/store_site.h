@@ -4,7 +4,8 @@
  *
  * A page is asked for by a target, a path and a query as in a URL: "/", "/run?id=abc". The pages:
  *
- *     /            runs, newest first: text, branch, machine, commit, since, until, point, scenario, metric, tag, page
+ *     /            runs, newest first: text, branch, machine, commit, since, until, point,
+ *                  scenario, metric, tag, page
  *     /run         a run: id, page
  *     /trace       kernels and gaps of a run's trace: id, page
  *     /trends      series with their newest values: text, point, scenario, metric, tag, page
@@ -15,8 +16,8 @@
  *     /rows, /case rows of nperf; those of a case: name
  *
  * `tag` is KEY=VALUE and may come several times.  format=json gives the content of any of them as
- * JSON (schema "calibrax-page", version 1).  Nothing of a target becomes a path: runs, baselines and
- * cases are looked up among those that the store lists.
+ * JSON (schema "calibrax-page", version 1).  Nothing of a target becomes a path: runs, baselines
+ * and cases are looked up among those that the store lists.
  *
  * One thread uses a site, and its ctx, at a time.  Since 0.1.
  */

@@ -56,7 +56,8 @@ static void put_values(cbx__view *v, const cbx_run *run, const cbx_run *config)
 
 /* --- environment and metadata --- */
 
-/* Free-form facts may name hosts and users: what is published has the members that are known not to. */
+/* Free-form facts may name hosts and users: what is published has the members that are known
+ * not to. */
 static bool may_be_shown(const cbx__view *v, const char *path, const char *key)
 {
     static const char *const published[] = {

@@ -281,7 +281,8 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     cbx__view_begin(v, "", cbx__view_text(v, "Trace of run %s", cbx_run_id(run)));
     cbx__view_facts(v);
     cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
-    /* A reference of the Python package may be kept with another run than the one that was traced. */
+    /* A reference of the Python package may be kept with another run than the one that was
+     * traced. */
     const char *traced = cbx_json_get_string(t.link, "run_id", cbx_run_id(run));
     bool found = false;
     if (strcmp(traced, cbx_run_id(run)) != 0 && cbx__view_got(v, cbx_store_has_run(v->store, traced, &found, NULL)))

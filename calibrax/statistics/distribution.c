@@ -130,8 +130,8 @@ typedef struct family {
     double a, b, log_norm;
 } family;
 
-/* The u with lower tail p (upper tail q = 1 - p): Halley's steps on the logarithm of the smaller tail, kept between low and high.  An error of
- * h becomes one of h^3. */
+/* The u with lower tail p (upper tail q = 1 - p): Halley's steps on the logarithm of the smaller
+ * tail, kept between low and high.  An error of h becomes one of h^3. */
 static double invert(const family *law, double p, double q, double low, double high, double start)
 {
     double u = start;
@@ -287,8 +287,9 @@ static double gamma_density_of_log(const family *law, double u, double *bend)
     return exp(law->a * u - x - law->log_norm);
 }
 
-/* log(x) near the quantile of a gamma variable.  low: where x^a / (a Gamma(a)) = p, the first term of the series; the second one adds
- * x / (a + 1).  Else the cube of a normal variable, Wilson & Hilferty, PNAS 17 (1931) 684-688. */
+/* log(x) near the quantile of a gamma variable.  low: where x^a / (a Gamma(a)) = p, the first term
+ * of the series; the second one adds x / (a + 1).  Else the cube of a normal variable, Wilson &
+ * Hilferty, PNAS 17 (1931) 684-688. */
 static double gamma_start(double a, double p, double q, double low)
 {
     const double small = exp(low), z = normal_of_tails(p, q), root = 1 - 1 / (9 * a) + z / (3 * sqrt(a));

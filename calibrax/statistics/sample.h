@@ -11,8 +11,8 @@
 /** CBX_EINVAL below `min` values, CBX_EDOM for one that is not finite. */
 cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err);
 
-/** n doubles of scratch, all 0; freed with cbx__doubles_free, where NULL is fine, or where the scope
- * of a variable ends:
+/** n doubles of scratch, all 0; freed with cbx__doubles_free, where NULL is fine, or where the
+ * scope of a variable ends:
  *     cbx__scratch double *work = NULL; */
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err);
 void cbx__doubles_free(double **work);

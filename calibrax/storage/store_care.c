@@ -120,7 +120,8 @@ static cbx_status verify_config(verifier *v, cbx_err *err)
     return st ? cbx__store_found(&v->f, "config.json", why.message, err) : CBX_OK;
 }
 
-/* What a killed writer left, which no reader looks at: found, or removed where there are no findings. */
+/* What a killed writer left, which no reader looks at: found, or removed where there are no
+ * findings. */
 static cbx_status each_leftover(cbx_store *s, const char *folder, cbx__store_findings *found, bool dry,
                                 cbx_store_report *out, cbx_err *err)
 {

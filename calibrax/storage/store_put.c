@@ -117,8 +117,8 @@ static void bind_content(cbx__select *s, const cbx__scan_file *f)
     cbx__bind_ints(s, (int64_t)known->npoints);
 }
 
-/* The row of a file, or of a part of it.  The values of the first parts of a file that is no run are
- * left behind, as those of a run that was forgotten. */
+/* The row of a file, or of a part of it.  The values of the first parts of a file that is no run
+ * are left behind, as those of a run that was forgotten. */
 static cbx_status put_row(cbx__putter *p, const cbx__scan_file *f, cbx_err *err)
 {
     cbx__select *put = &p->sql[PUT_RUN], *fill = &p->sql[FILL_RUN], *drop = &p->sql[DROP_RUN];

@@ -93,7 +93,8 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
     return cbx__select_put(&g->put, err);
 }
 
-/* The chunk of a row, key and data, into g->chunk, where there is space for `more` values behind it. */
+/* The chunk of a row, key and data, into g->chunk, where there is space for `more` values
+ * behind it. */
 static cbx_status take_chunk(cbx__gatherer *g, const cbx__select *row, size_t more, cbx_err *err)
 {
     size_t bytes;

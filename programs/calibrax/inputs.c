@@ -54,8 +54,8 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
             const char *word = lists[k]->items[i], *dot = strrchr(word, '.');
             bool looks = strchr(word, '/') || (dot && dot > word && !strcmp(dot, ".json"));
             out->names[out->n] = word;
-            /* of words a path of a run file; with --data a run whose id looks like one comes first, if there is
-             * no such file */
+            /* of words a path of a run file; with --data a run whose id looks like one comes first,
+             * if there is no such file */
             out->is_file[out->n] = k == 2 || (k == 0 && looks && (!select->data || cbx_path_exists(word)));
             stored = stored || !out->is_file[out->n];
         }

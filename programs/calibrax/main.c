@@ -61,7 +61,8 @@ static const opt_note removed[] = {
     { NULL, NULL },
 };
 
-/* Formats of importers and exporters; runs, metrics and baselines of the store, if that can be read. */
+/* Formats of importers and exporters; runs, metrics and baselines of the store, if that can
+ * be read. */
 static void complete(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
                      void *user)
 {

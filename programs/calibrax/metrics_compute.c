@@ -75,7 +75,8 @@ static int check_class_1(const opt_run *run, const cbx_metric_collection *c, con
     return EXIT_PASS;
 }
 
-/* Operands of words, of which file is the first, as numbers: places among all that occur, which are sorted. */
+/* Operands of words, of which file is the first, as numbers: places among all that occur, which
+ * are sorted. */
 static int number_words(const opt_run *run, const cbx_metric_collection *c, const char *file, const bool *of_words,
                         inputs *x)
 {

@@ -582,7 +582,8 @@ static int run_profile(const opt_run *run)
         s.given.source = NULL;
         s.grid = &s.given;
     }
-    /* the lines that the file holds, before anything is measured; none if it is missing but can be made */
+    /* the lines that the file holds, before anything is measured; none if it is missing but can
+     * be made */
     if (!st && a->emissions) st = cbx_file_check_writable(ctx, a->emissions, run->err);
     if (!st && a->emissions && cbx_path_exists(a->emissions))
         st = cbx_emissions_read(ctx, a->emissions, run->arena, &s.before, &s.nbefore, run->err);

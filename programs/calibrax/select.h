@@ -55,7 +55,8 @@ typedef struct select_args {
 /* Members of a command whose arguments are runs. */
 #define SELECT_RUN_WORDS .flags = OPT_TAKES_WORDS, .word = "RUN", .words = "@runs"
 
-/* A line of a list of formats: an object of the JSON list, or a name of so many columns and its summary. */
+/* A line of a list of formats: an object of the JSON list, or a name of so many columns and its
+ * summary. */
 void list_format(cbx_json *list, bool json, int width, const char *name, const char *summary);
 
 /* --- each returns 0, or 2 after a message --- */

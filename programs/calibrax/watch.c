@@ -417,8 +417,8 @@ typedef struct fact {
     double value;
 } fact;
 
-/* Means over the last interval, and what is sampled as its last sample has it.  No name: there is no
- * such metric. */
+/* Means over the last interval, and what is sampled as its last sample has it.  No name: there is
+ * no such metric. */
 static fact process_value(const cbx_resource_report *r, const char *metric)
 {
     static const cbx_resource_sample none = { .gpu_util = NAN };

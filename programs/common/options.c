@@ -195,7 +195,8 @@ static bool byte_count(const char *text, uint64_t *out)
     return true;
 }
 
-/* The place of a word in a list that blanks separate.  NULL: it is there; else "a, b or c" of "a b c". */
+/* The place of a word in a list that blanks separate.  NULL: it is there; else "a, b or c" of "a
+ * b c". */
 static const char *choose(const char *words, const char *word, int *place, cbx_arena *arena)
 {
     const char *text = "";

@@ -64,7 +64,8 @@ typedef struct opt_spec {
         values; /* words that completion offers, separated by blanks, "@KIND" asked of the program; of CHOICE the legal ones */
 } opt_spec;
 
-/* Rows of a table in a file that defines AT(member), the offset of a member of the command's struct. */
+/* Rows of a table in a file that defines AT(member), the offset of a member of the
+ * command's struct. */
 #define OPT(name, letter, kind, member, arg, fallback, ...)                                                            \
     {                                                                                                                  \
         name, letter, OPT_##kind, AT(member), arg, fallback, __VA_ARGS__                                               \

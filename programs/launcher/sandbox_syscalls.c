@@ -92,8 +92,8 @@ static int add_rules(scmp_filter_ctx filter, bool signals)
     failed |= seccomp_rule_add(filter, refused, SCMP_SYS(clone), 1,
                                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
     failed |= seccomp_rule_add(filter, refused, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
-    /* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers,
-     * and this process keeps its own. */
+    /* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see
+     * numbers, and this process keeps its own. */
     for (size_t i = 0; signals && i < sizeof to_one / sizeof to_one[0]; i++)
         failed |= seccomp_rule_add(filter, refused, to_one[i], 1, SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid()));
     if (signals) failed |= ADD_ALL(filter, refused, queued);

@@ -64,8 +64,8 @@ static int measure_render(const opt_run *run, const measure_args *a, const outpu
     int status = open_rows(run, "--render-from", &a->render_from, &ix);
 
     if (status) return status;
-    /* Every row, old ones too, or the one of each key to show: a page alone may be of a store with a
-     * hundred thousand of them. */
+    /* Every row, old ones too, or the one of each key to show: a page alone may be of a store with
+     * a hundred thousand of them. */
     const bool all = !a->latest && (!to->page || to->report || a->json);
     rows.damaged = cbx_row_index_facts_of(ix)->damaged;
     if (!all)

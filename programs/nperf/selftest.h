@@ -55,7 +55,8 @@ int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
 bool selftest_too_busy(const cbx_row *row);
 /* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */
 const char *selftest_word(int verdict);
-/* Of a part that came to its end: the verdict, or EXIT_ERROR where its document could not be made. */
+/* Of a part that came to its end: the verdict, or EXIT_ERROR where its document could not
+ * be made. */
 int selftest_end(const selftest *t, const cbx_json *document, int verdict);
 /* NAME: hits, NAME_upper: upper 95 % bound, ... of a rate, as members. */
 #define J_RATE(name, r)                                                                                                \

@@ -121,7 +121,8 @@ static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
 
     if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points))
         return opt_fail(t->run, "case '%s' has no point with any work", c->name);
-    /* Baselines that run in our own worker, and all of a case file, whose provider its user has; mutants too. */
+    /* Baselines that run in our own worker, and all of a case file, whose provider its user has;
+     * mutants too. */
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
         if (strcmp(b->provider, "native") && !b->definition) continue;

@@ -1,5 +1,6 @@
 /*
- * What new-case writes, as lines ending with NULL; made from programs/nperf/skeleton by scripts/embed_assets.py.
+ * What new-case writes, as lines ending with NULL; made from programs/nperf/skeleton by
+ * scripts/embed_assets.py.
  */
 #ifndef CALIBRAX_PROGRAMS_NPERF_SKELETONS_H
 #define CALIBRAX_PROGRAMS_NPERF_SKELETONS_H

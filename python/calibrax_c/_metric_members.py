@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Tokenizer = Callable[[str], Iterable[str]] | None
 
 
-# What functions of the user made of the operands of the batch that is added: by group and label the layers of
-# its operands, one after another.
+# What functions of the user made of the operands of the batch that is added: by group and label the
+# layers of its operands, one after another.
 _made: contextvars.ContextVar[dict[tuple[str, str], Iterator[list[Any]]]] = contextvars.ContextVar("_made")
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _WHOLE = ("labels", "tokens", "texts", "indices")  # kinds of operands that are integers
 
 
-# In a collection the library keeps a placeholder of the objects' metrics, whose results are those of the
-# objects of the collection that computes.
+# In a collection the library keeps a placeholder of the objects' metrics, whose results are those
+# of the objects of the collection that computes.
 computed: contextvars.ContextVar[dict[str, ObjectState]] = contextvars.ContextVar("computed")
 
 

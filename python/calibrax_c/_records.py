@@ -82,7 +82,8 @@ def _one_of(*words: str) -> Callable[[str, Any], str]:
     return read
 
 
-# How a field of an annotation is read, and its default; others are kept as they are, and None is the default of what may be None.
+# How a field of an annotation is read, and its default; others are kept as they are, and None is
+# the default of what may be None.
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     "str": _text, "int": _integer, "float": _number, "tuple[float, ...]": _numbers, "dict[str, str]": _tags, "dict[str, Metric]": _metrics,
     "Direction": _one_of("higher", "lower", "info"), "Priority": _one_of("primary", "secondary")}

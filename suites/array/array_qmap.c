@@ -244,8 +244,8 @@ CBX__SUITE_SUPPORTS(has_order, point, read_point, p.n > 2)
     CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name_, "native", summary_, .work = work, .prepare = prepare_, .bind = bind,   \
                                          .run = run_, .finish = finish, .collect = collect_, __VA_ARGS__)
 
-/* In the order they are shown; the ratio reference first, mutants last.  workers/python/cases/array_qmap.py runs those
- * of other frameworks. */
+/* In the order they are shown; the ratio reference first, mutants last.
+ * workers/python/cases/array_qmap.py runs those of other frameworks. */
 static const cbx_baseline_ops *const baselines[] = {
     ENGINE("compiled", "compiled by cbx_jit: a scope and new results each call", prepare, run, collect),
     ENGINE("reference", "operation by operation on the reference backend", prepare_reference, run, collect),

@@ -42,8 +42,8 @@ void cbx__suite_problem_end(cbx__suite_problem *q, cbx_array **answer, cbx_array
 void cbx__suite_problem_fold(const cbx__suite_problem *q, size_t at, const cbx_semiring *s, cbx_dtype dtype, size_t k,
                              const double *a, const double *b);
 
-/* The oracle of a case with one output: read(params) is a point p, which solve(&p, &q) solves with `scratch` doubles
- * (of p). */
+/* The oracle of a case with one output: read(params) is a point p, which solve(&p, &q) solves with
+ * `scratch` doubles (of p). */
 #define CBX__SUITE_ORACLE(case_, point, read, scratch, solve)                                                          \
     static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,          \
                              cbx_array **bound, cbx_err *err)                                                          \

@@ -14,7 +14,8 @@
 #define CBX__SUITE_COUNT(name_, min_, max_, help_) CBX__SUITE_PARAM(INT, name_, help_, .min = min_, .max = max_)
 #define CBX__SUITE_COUNT_OR(name_, min_, max_, value_, help_)                                                          \
     CBX__SUITE_PARAM(INT, name_, help_, .min = min_, .max = max_, .fallback = value_)
-/* A word of a list; `value_` NULL: required; with a default that is derived from the parameters before it. */
+/* A word of a list; `value_` NULL: required; with a default that is derived from the parameters
+ * before it. */
 #define CBX__SUITE_WORD(name_, words_, value_, help_)                                                                  \
     CBX__SUITE_PARAM(WORD, name_, help_, .words = words_, .fallback = value_)
 #define CBX__SUITE_WORD_FROM(name_, words_, derive_, help_)                                                            \

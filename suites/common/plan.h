@@ -89,8 +89,8 @@ void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, voi
     CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, .mutant_reason = reason_, __VA_ARGS__)
 
 /* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines,
- * input_names, output_names, label, outputs and, unless it has none, series, make_inputs, oracle, rotate_inputs and
- * rotate_output. */
+ * input_names, output_names, label, outputs and, unless it has none, series, make_inputs, oracle,
+ * rotate_inputs and rotate_output. */
 #define CBX__SUITE_CASE(name_, summary_, ...)                                                                          \
     CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, .series = series, .nseries = CBX_LEN(series),                      \
                                    .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs,       \

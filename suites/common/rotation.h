@@ -26,8 +26,8 @@ cbx_status cbx__suite_rotate(cbx_ctx *ctx, const cbx__suite_rotation *t, const c
 cbx_status cbx__suite_rotate_one(cbx_ctx *ctx, const cbx__suite_rotation *t, cbx__suite_axes axes, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err);
 
-/* rotate_inputs and rotate_output of a case: read(params) is a point p, the last argument its rotation number r, axes
- * the list of its n inputs, rows and columns the axes of its answer. */
+/* rotate_inputs and rotate_output of a case: read(params) is a point p, the last argument its
+ * rotation number r, axes the list of its n inputs, rows and columns the axes of its answer. */
 #define CBX__SUITE_ROTATIONS(point, read, axes, n, rows, columns, ...)                                                 \
     static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,           \
                                     cbx_array **rotated, cbx_err *err)                                                 \

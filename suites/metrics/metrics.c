@@ -1,9 +1,10 @@
 /*
- * Case metrics: one call of a metric function of the library, at a size that fits it, beside scikit-learn, SciPy, the
- * packages of single domains, torchmetrics and the Python package calibrax.
+ * Case metrics: one call of a metric function of the library, at a size that fits it, beside
+ * scikit-learn, SciPy, the packages of single domains, torchmetrics and the Python package
+ * calibrax.
  *
- * The operands are what users have: float64 and int64 arrays.  The oracle is workers/python/cases/metrics_oracle:
- * formulas in extended precision, or another algorithm.
+ * The operands are what users have: float64 and int64 arrays.  The oracle is
+ * workers/python/cases/metrics_oracle: formulas in extended precision, or another algorithm.
  */
 #include <math.h>
 #include <stdio.h>
@@ -224,7 +225,8 @@ static const cbx_baseline_ops library = LIBRARY("calibrax", "cbx_metric_apply: a
 
 /* --- planted faults --- */
 
-/* Counts and ones; and those of which bounds are wide: transport that is not converged, directions at random, sketches. */
+/* Counts and ones; and those of which bounds are wide: transport that is not converged, directions
+ * at random, sketches. */
 static bool is_blunt(const cbx__ms_point *p)
 {
     return p->row->rivals[0] == '=' || !strcmp(p->row->name, "sliced_wasserstein") ||
@@ -242,7 +244,8 @@ static void collect_bf16(void *p)
     cbx__suite_round(CBX_F64, data, cbx_array_count(out), 8, data);
 }
 
-/* Of metrics whose operands have an item a row; the largest is seldom the last, nor are the first ten. */
+/* Of metrics whose operands have an item a row; the largest is seldom the last, nor are the
+ * first ten. */
 CBX__SUITE_SUPPORTS(supports_drop_last, cbx__ms_point, cbx__ms_read,
                     !is_blunt(&p) && p.row->result == CBX__MS_ONE && p.n > 2 &&
                         strspn(p.row->operands, "rspmunbzlvPGLCEoVKM") == p.operands && !strstr(p.row->name, "_at_k") &&

@@ -28,8 +28,8 @@ typedef enum cbx__ms_result {
  * X(name, operands, n, d, result, rivals), sorted by domain as the registry is.
  *
  * operands  a letter each: kinds in inputs.c
- * rivals    s scikit-learn, y SciPy, o the domain's own package, l pytorch-metric-learning, t torchmetrics,
- *           c the Python package calibrax;
+ * rivals    s scikit-learn, y SciPy, o the domain's own package, l pytorch-metric-learning,
+ *           t torchmetrics, c the Python package calibrax;
  *           L, T and C: those where they compute in float32, or in another way that is less exact;
  *           none: see CBX__MS_ALONE_MAP
  *           =: the answer is a count or one of the operands, so that mutants may find it

@@ -2,8 +2,8 @@
  * and checks what it should: `jnp-bf16` and `torch-bf16` compute in bfloat16 and must come out
  * fidelity_failed, with their times kept.
  *
- * Inputs are standard normal, A then B.  The oracle sums in long double (common/oracle.h).  Rows of A
- * and columns of B change places in a rotation, and those of C with them. */
+ * Inputs are standard normal, A then B.  The oracle sums in long double (common/oracle.h).  Rows of
+ * A and columns of B change places in a rotation, and those of C with them. */
 #include <string.h>
 
 #include "suites/common/arrays.h"

@@ -132,8 +132,9 @@ static bool has_single_edges(const cbx_params *point, const char **reason)
 #define FOREIGN(name, provider, summary, supports_)                                                                    \
     CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__ea_work_once, .supports = supports_)
 
-/* In the order they are shown; the ratio reference first, mutants last.  Each framework's own form of
- * the graph is made ready before the clock; workers/python/cases/ell_edge_aggregate.py runs them. */
+/* In the order they are shown; the ratio reference first, mutants last.  Each framework's own form
+ * of the graph is made ready before the clock; workers/python/cases/ell_edge_aggregate.py
+ * runs them. */
 static const cbx_baseline_ops *const baselines[] = {
     &cbx__ea_once,
     &cbx__ea_per_edge,

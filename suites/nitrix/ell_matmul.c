@@ -245,8 +245,8 @@ static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
 /* --- the table --- */
 
-/* A library's product has no other algebra; GraphBLAS has no such operator built in, and runs others one call an
- * element. */
+/* A library's product has no other algebra; GraphBLAS has no such operator built in, and runs
+ * others one call an element. */
 CBX__SUITE_SUPPORTS(is_real, point, read_point, p.semiring->id == CBX_ALGEBRA_REAL)
 CBX__SUITE_SUPPORTS(is_built_in, point, read_point,
                     p.semiring->id != CBX_ALGEBRA_LOG && p.semiring->id != CBX_ALGEBRA_EUCLIDEAN)

@@ -280,8 +280,8 @@ static void run(void *plan)
     }
 }
 
-/* --- the toolkit's own convolution (calibrax/array/semiring.h), called as user code calls it, on all threads that the
- * worker is given --- */
+/* --- the toolkit's own convolution (calibrax/array/semiring.h), called as user code calls it, on
+ * all threads that the worker is given --- */
 
 typedef struct engine {
     cbx__suite_engine call; /* first */

@@ -1,4 +1,5 @@
-/* Each function of numbers here that takes memory, with every allocation of it failing once: CBX_ENOMEM with a sentence, and no leak. */
+/* Each function of numbers here that takes memory, with every allocation of it failing once:
+ * CBX_ENOMEM with a sentence, and no leak. */
 #include "check.h"
 
 #include <math.h>

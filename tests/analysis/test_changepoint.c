@@ -1,4 +1,5 @@
-/* Change points against the definition (every partition by dynamic programming), against ruptures, and against the clock. */
+/* Change points against the definition (every partition by dynamic programming), against ruptures,
+ * and against the clock. */
 #include "check.h"
 
 #include <math.h>
@@ -123,7 +124,8 @@ TEST(as_ruptures)
         o.penalty = cbx_json_get_double(c, "penalty", NAN);
         CHECK_OK(cbx_changepoints_find(ctx, x, n, &o, index, &count, &err), &err, "found");
         cost = total_cost(x, n, o.cost, o.penalty, index, count);
-        /* its pruning can miss the optimum with a least segment, so ours may be better, never worse */
+        /* its pruning can miss the optimum with a least segment, so ours may be better,
+         * never worse */
         CHECK_LE(cost, cbx_json_get_double(c, "pelt_cost", NAN) * (1 + 1e-9), "as cheap as its partition");
         if (cost > cbx_json_get_double(c, "pelt_cost", NAN) * (1 - 1e-9))
             CHECK(as_listed(cbx_json_get(c, "pelt"), index, count), "the same changes");
@@ -303,7 +305,8 @@ static double best_ms(const double *x, size_t n, size_t *index, size_t *count)
     return best;
 }
 
-/* 10,000 points: 5 ms with 10 changes and 40 ms without are the aims; printed, and bounded wide of a busy machine. */
+/* 10,000 points: 5 ms with 10 changes and 40 ms without are the aims; printed, and bounded wide of
+ * a busy machine. */
 TEST(speed)
 {
     static double x[10000];

@@ -1,6 +1,7 @@
 /*
  * The detector on simulated series, seeds fixed: alarms without a change, and steps found.
- * CALIBRAX_LONG_TESTS=1 takes twenty times as many series (`make detector-study`; figures in docs/reference/statistics.md).
+ * CALIBRAX_LONG_TESTS=1 takes twenty times as many series (`make detector-study`; figures in
+ * docs/reference/statistics.md).
  */
 #include "check.h"
 
@@ -64,7 +65,8 @@ TEST(null_series)
     }
 }
 
-/* +10 % at 3 % noise after 60 points: seen with no more than 3 points behind it, and where it is. */
+/* +10 % at 3 % noise after 60 points: seen with no more than 3 points behind it, and where
+ * it is. */
 TEST(steps)
 {
     size_t n = turns(1000), seen = 0, drops = 0;
@@ -114,7 +116,8 @@ static double null_value(const null_kind *k, double *ar, cbx_rng *rng)
     return v;
 }
 
-/* A gate that checks a series without a change after each of 100 runs, from its first and from its 201st on. */
+/* A gate that checks a series without a change after each of 100 runs, from its first and from its
+ * 201st on. */
 TEST(repeated_checks)
 {
     static const null_kind kinds[] = {
@@ -183,7 +186,8 @@ TEST(alarm_of_a_step)
     }
 }
 
-/* What the last values alone show: one is no change, whatever its size; two and three are named where they begin. */
+/* What the last values alone show: one is no change, whatever its size; two and three are named
+ * where they begin. */
 TEST(last_values)
 {
     double x[40];
@@ -257,7 +261,8 @@ TEST(confirmed)
     CHECK(iv.level == 0, "no level");
 }
 
-/* A long series, again and again; its cost is printed (the goal is 1,000 such series a second, which make report-pipeline measures). */
+/* A long series, again and again; its cost is printed (the goal is 1,000 such series a second,
+ * which make report-pipeline measures). */
 TEST(long_series)
 {
     double x[500], seconds;

@@ -1,11 +1,15 @@
 /*
- * The detector on series of the kinds that people who gate on them have published, seeds fixed: what it proposes, and what is left once each
- * proposal has been measured again.  CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`; docs/explanation/changepoints.md).
+ * The detector on series of the kinds that people who gate on them have published, seeds fixed:
+ * what it proposes, and what is left once each proposal has been measured again.
+ * CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`;
+ * docs/explanation/changepoints.md).
  *
- * Kinds: of SAP HANA's performance tests (Bach, Lv & Le, "Performance Regression Data Set", classification: stable, regression, depending on
- * the build, spikes, high deviation; several measurements a build; 117 to 2462 values), of Mozilla's (levels that come and go, two modes), and
- * the drift and launch modes that nperf sees.  Scores: precision, recall and F1 of changes within 5 values, and covering, as van den Burg &
- * Williams, "An evaluation of change point detection algorithms" (2020) define them, over all series of a kind.
+ * Kinds: of SAP HANA's performance tests (Bach, Lv & Le, "Performance Regression Data Set",
+ * classification: stable, regression, depending on the build, spikes, high deviation; several
+ * measurements a build; 117 to 2462 values), of Mozilla's (levels that come and go, two modes), and
+ * the drift and launch modes that nperf sees.  Scores: precision, recall and F1 of changes within 5
+ * values, and covering, as van den Burg & Williams, "An evaluation of change point detection
+ * algorithms" (2020) define them, over all series of a kind.
  */
 #include "check.h"
 
@@ -30,7 +34,8 @@ typedef struct kind {
     double every, min, max; /* a step each so many values, 0: never; its size */
     double drift;           /* over the whole series */
     double phi;             /* AR(1) of the noise */
-    /* what the tests hold it to: false changes in 1000 values as proposed and confirmed, recall of both */
+    /* what the tests hold it to: false changes in 1000 values as proposed and confirmed, recall
+     * of both */
     double false_proposed, false_confirmed, recall_proposed, recall_confirmed;
 } kind;
 
@@ -94,14 +99,16 @@ static void make(const kind *k, cbx_rng *rng, series *s)
 
 /* --- confirming --- */
 
-/* Launches of a revision, built again each: what depended on one build is noise of the launch now. */
+/* Launches of a revision, built again each: what depended on one build is noise of the
+ * launch now. */
 static void launches(const kind *k, double level, cbx_rng *rng, double *out)
 {
     for (int i = 0; i < LAUNCHES; i++)
         out[i] = level * exp(k->build * cbx_rng_normal(rng)) * value(k, cbx_rng_normal(rng), rng);
 }
 
-/* Both sides of a proposal measured again: the revisions in the middle of a segment beside it, at most 5 values away. */
+/* Both sides of a proposal measured again: the revisions in the middle of a segment beside it, at
+ * most 5 values away. */
 static bool is(const kind *k, const series *s, size_t at, cbx_rng *rng)
 {
     double before[LAUNCHES], after[LAUNCHES];
@@ -211,7 +218,8 @@ TEST(by_kind)
     }
 }
 
-/* A value or two that stand out are no level, three are, and a step is one however large, also at the end. */
+/* A value or two that stand out are no level, three are, and a step is one however large, also at
+ * the end. */
 TEST(spikes_by_hand)
 {
     static const struct {

@@ -1,6 +1,7 @@
 /*
- * The table that rankings are made in: the same rows, competitors, ranks and distances as the comparison of the same runs, which holds them
- * all; what is refused, and when; samples until there are too many competitors.
+ * The table that rankings are made in: the same rows, competitors, ranks and distances as the
+ * comparison of the same runs, which holds them all; what is refused, and when; samples until there
+ * are too many competitors.
  */
 #include "calibrax/analysis/rank_table.h"
 
@@ -18,7 +19,8 @@
 
 static cbx_err err;
 
-/* Three competitors, of which the second run knows one more; a NaN, a hole, a metric without a side. */
+/* Three competitors, of which the second run knows one more; a NaN, a hole, a metric without
+ * a side. */
 static void make_runs(cbx_run *runs[2])
 {
     const cbx_allocator *al = cbx_allocator_default();

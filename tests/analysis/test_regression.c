@@ -1,4 +1,5 @@
-/* A run against a baseline: every outcome, every exit code, nothing that passes because it could not be looked at. */
+/* A run against a baseline: every outcome, every exit code, nothing that passes because it could
+ * not be looked at. */
 #include "check.h"
 
 #include <math.h>
@@ -22,7 +23,8 @@ static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, cons
     return r;
 }
 
-/* Both runs from points and definitions, on one machine; frees them, since a result needs neither. */
+/* Both runs from points and definitions, on one machine; frees them, since a result needs
+ * neither. */
 static cbx_regression *compare_texts(const char *defs, const char *now, const char *base,
                                      const cbx_regression_opts *opts)
 {
@@ -341,7 +343,8 @@ TEST(basis_and_interval, counted_setup, counted_teardown)
     double shift[49];
     size_t below[50] = { 0 }, count = 0, rank = 0;
 
-    /* The shift and its interval by enumeration: all pairs, and all C(14, 7) splits of 14 ranks without ties. */
+    /* The shift and its interval by enumeration: all pairs, and all C(14, 7) splits of 14 ranks
+     * without ties. */
     for (int i = 0; i < 7; i++)
         for (int k = 0; k < 7; k++) shift[7 * i + k] = (110.0 + i) / (100.0 + k) - 1;
     cbx_stat_sort(shift, 49);
@@ -424,7 +427,8 @@ TEST(impossible_bounds, counted_setup, counted_teardown)
 
 #define VALUE_OF(value, samples) RUNS_POINT("\"ms\":{\"value\":" value ",\"samples\":[" samples "]}")
 
-/* Samples on both sides are never judged by the values; those of one side do not pass against their median. */
+/* Samples on both sides are never judged by the values; those of one side do not pass against
+ * their median. */
 TEST(few_samples, counted_setup, counted_teardown)
 {
     static const struct {
@@ -479,7 +483,8 @@ TEST(few_samples, counted_setup, counted_teardown)
 #define TEN_NOW    "1.01,1.03,1.00,1.02,1.04,0.99,1.01,1.02,1.03,1.00"
 #define TEN_THEN   "1.00,1.02,0.99,1.01,1.03,0.98,1.00,1.01,1.02,0.99"
 
-/* What is not decided by the threshold passes if it is within the margin; too few samples do not decide where they are needed. */
+/* What is not decided by the threshold passes if it is within the margin; too few samples do not
+ * decide where they are needed. */
 TEST(margin_and_samples, counted_setup, counted_teardown)
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
@@ -536,7 +541,8 @@ TEST(many_rows, counted_setup, counted_teardown)
     cbx_regression_free(r);
 }
 
-/* Runs of one and the same noise: how often a table of 10 metrics with 15 samples a side claims anything. */
+/* Runs of one and the same noise: how often a table of 10 metrics with 15 samples a side claims
+ * anything. */
 TEST(false_alarms, counted_setup, counted_teardown)
 {
     cbx_rng rng = cbx_rng_make(7, 0);
@@ -569,7 +575,8 @@ TEST(false_alarms, counted_setup, counted_teardown)
     CHECK_LE(alarms, 8, "tables of pure noise that claim a difference");
 }
 
-/* A run against a baseline of one metric, n and m log-normal samples of the given variation, medians apart by a factor. */
+/* A run against a baseline of one metric, n and m log-normal samples of the given variation,
+ * medians apart by a factor. */
 static cbx_finding simulated(cbx_rng *rng, size_t n, size_t m, double variation, double factor)
 {
     double x[2][512];
@@ -604,8 +611,9 @@ static cbx_finding simulated(cbx_rng *rng, size_t n, size_t m, double variation,
 static double at_most(double share, size_t n) { return share + 3 * sqrt(share * (1 - share) / (double)n); }
 
 /*
- * How often a check is wrong, and whether the number of samples that it asks for decides.  CALIBRAX_LONG_TESTS=1 takes twenty times as many
- * (`make check-study`; figures in docs/reference/statistics.md).
+ * How often a check is wrong, and whether the number of samples that it asks for decides.
+ * CALIBRAX_LONG_TESTS=1 takes twenty times as many (`make check-study`; figures in
+ * docs/reference/statistics.md).
  */
 TEST(calibration, counted_setup, counted_teardown)
 {
@@ -631,7 +639,8 @@ TEST(calibration, counted_setup, counted_teardown)
     }
 }
 
-/* A pilot of 10 samples a side asks for n; with n samples a fresh comparison decides in most cases. */
+/* A pilot of 10 samples a side asks for n; with n samples a fresh comparison decides in most
+ * cases. */
 TEST(asked_samples, counted_setup, counted_teardown)
 {
     static const struct {

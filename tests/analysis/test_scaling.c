@@ -67,7 +67,8 @@ TEST(orders)
         }
 }
 
-/* The interval of the exponent covers as often as it says, within three standard errors and the curvature of the model. */
+/* The interval of the exponent covers as often as it says, within three standard errors and the
+ * curvature of the model. */
 TEST(coverage)
 {
     cbx_rng rng = cbx_rng_make(8, 0);

@@ -42,7 +42,8 @@ TEST(verdicts)
     }
 }
 
-/* Swapping candidate and reference inverts the ratio: faster and slower change places, the others stay. */
+/* Swapping candidate and reference inverts the ratio: faster and slower change places, the
+ * others stay. */
 TEST(verdicts_are_symmetric)
 {
     static const cbx_verdict other[] = { CBX_VERDICT_UNDECIDED, CBX_VERDICT_SLOWER, CBX_VERDICT_FASTER,

@@ -54,7 +54,8 @@ unsigned char *case_file_open(const char *file, const char *magic, case_reader *
     return bytes;
 }
 
-/* Steps of the layout in elements, the first element's place, and the elements that the memory must hold. */
+/* Steps of the layout in elements, the first element's place, and the elements that the memory
+ * must hold. */
 static size_t lay_out(const cbx_array_desc *d, int layout, ptrdiff_t *strides, ptrdiff_t *first)
 {
     ptrdiff_t step = layout == CASE_STEPS ? 2 : 1;

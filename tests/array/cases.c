@@ -229,7 +229,8 @@ void cases_survive(const char *file, const case_row *rows, size_t nrows)
         case_fn fn = find(rows, nrows, k.name);
         size_t row = 0;
         while (rows[row].fn != fn) row++;
-        /* operands live in another context than the one that fails; the first cases of a name are often empty */
+        /* operands live in another context than the one that fails; the first cases of a name are
+         * often empty */
         if (k.mode == NEAR && seen[row]++ % 16 == 0 && seen[row] < 100)
             failures += cbx_test_fail_each(run_one, &(torture){ fn, &k }, k.name);
         cbx_scope_close(&scope, NULL);

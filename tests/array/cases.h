@@ -1,6 +1,7 @@
 /*
- * Files of cases with what NumPy answers (scripts/fixtures/case_file.py describes them), and what every such file is
- * put through: each case compared, results spoiled to see that the comparison can fail, every allocation made to fail.
+ * Files of cases with what NumPy answers (scripts/fixtures/case_file.py describes them), and what
+ * every such file is put through: each case compared, results spoiled to see that the comparison
+ * can fail, every allocation made to fail.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_CASES_H
 #define CALIBRAX_TESTS_ARRAY_CASES_H
@@ -26,7 +27,8 @@ typedef struct case_row {
 /** Attributes from first on as axes; none: NULL. */
 const cbx_axes *case_axes(const array_case *k, int first, bool keep, cbx_axes *to);
 
-/** Fails the running test if a case of tests/array/fixtures/FILE differs, or if it has fewer than least cases. */
+/** Fails the running test if a case of tests/array/fixtures/FILE differs, or if it has fewer than
+ * least cases. */
 void cases_agree(const char *file, const case_row *rows, size_t nrows, size_t min);
 /** Fails the running test if results that are changed pass. */
 void cases_can_fail(const char *file, const case_row *rows, size_t nrows);

@@ -1,4 +1,5 @@
-/* Functions of the rows of test_derivatives.c over a graph, of functions of an edge, and over an algebra given by functions. */
+/* Functions of the rows of test_derivatives.c over a graph, of functions of an edge, and over an
+ * algebra given by functions. */
 #ifndef CALIBRAX_TESTS_ARRAY_DERIVATIVE_GRAPH_H
 #define CALIBRAX_TESTS_ARRAY_DERIVATIVE_GRAPH_H
 
@@ -99,7 +100,8 @@ FN(edges_jvp)
     return CBX_OK;
 }
 
-/* ---- an algebra given by functions: s / sqrt(q) of sums s of terms and q of their squares, terms a b + cos a ---- */
+/* ---- an algebra given by functions: s / sqrt(q) of sums s of terms and q of their squares, terms
+ * a b + cos a ---- */
 
 typedef struct sums {
     double s, q;

@@ -191,7 +191,8 @@ FN(scans_with_ys)
     cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
     return CBX_OK;
 }
-/* Which shape updates of a scatter have comes from shapes alone: nothing without data may reach the loop. */
+/* Which shape updates of a scatter have comes from shapes alone: nothing without data may reach
+ * the loop. */
 FN(gather_in_segments)
 {
     UNUSED;
@@ -219,7 +220,8 @@ FN(conds)
     return CBX_OK;
 }
 
-/* Derivatives of products as functions of (a, b, g) or (a, b, ta, tb): the product is made of a and b. */
+/* Derivatives of products as functions of (a, b, g) or (a, b, ta, tb): the product is made of a
+ * and b. */
 static void with_product(cbx_ctx *c, const row *r, size_t nin, cbx_array *const *in, cbx_array **all)
 {
     const cbx_prim of = r->prim == CBX_PRIM_SEMIRING_CONV_VJP || r->prim == CBX_PRIM_SEMIRING_CONV_JVP

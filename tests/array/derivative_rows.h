@@ -1,5 +1,6 @@
 /*
- * The rows of test_derivatives.c: each primitive that has a derivative, in functions of operands that stay away from kinks.
+ * The rows of test_derivatives.c: each primitive that has a derivative, in functions of operands
+ * that stay away from kinks.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_DERIVATIVE_ROWS_H
 #define CALIBRAX_TESTS_ARRAY_DERIVATIVE_ROWS_H
@@ -62,7 +63,8 @@ cbx_array *derivative_draw(cbx_ctx *c, const operand *o, cbx_rng *rng);
 extern const row derivative_rows[];
 extern const size_t derivative_row_count;
 
-/** The graph that rows work on, of 4 rows, one of them without edges, and 5 columns; the caller frees it. */
+/** The graph that rows work on, of 4 rows, one of them without edges, and 5 columns; the caller
+ * frees it. */
 extern cbx_ell *derivative_graph;
 void derivative_open_graph(cbx_ctx *c);
 

@@ -350,7 +350,8 @@ cbx__nest gpu_nest_of(const cbx__kernel *k, int64_t m, int64_t n, char *const *p
     return nest;
 }
 
-/* Copies there, a run, and copies of outputs back, with the bytes between their elements.  false: it was not taken. */
+/* Copies there, a run, and copies of outputs back, with the bytes between their elements.  false:
+ * it was not taken. */
 static bool run_there(const struct gpu_kernel *self, const cbx__nest *nest, char *const *p)
 {
     cbx__gpu *g = emitter_gpu;

@@ -1,4 +1,5 @@
-/* Each step takes arrays that are there and adds one; those that an operation refuses are left out by asking first. */
+/* Each step takes arrays that are there and adds one; those that an operation refuses are left out
+ * by asking first. */
 #include "graphs_random.h"
 
 #include <math.h>

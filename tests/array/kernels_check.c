@@ -1,4 +1,5 @@
-/* Whether a kernel is one: what the library makes of a graph by its construction, and random kernels must show. */
+/* Whether a kernel is one: what the library makes of a graph by its construction, and random
+ * kernels must show. */
 #include "kernels_random.h"
 
 /* What is wrong with an instruction; NULL: nothing. */

@@ -1,4 +1,5 @@
-/* Kernels as the C text of the library, compiled by the machine's C compiler into a shared object, which is loaded. */
+/* Kernels as the C text of the library, compiled by the machine's C compiler into a shared object,
+ * which is loaded. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 
-/* -fno-trapping-math is not among the flags: with it gcc 12 makes (float)(int)x a truncation, whose zeros have signs. */
+/* -fno-trapping-math is not among the flags: with it gcc 12 makes (float)(int)x a truncation, whose
+ * zeros have signs. */
 #define COMMAND                                                                                                        \
     "${CC:-cc} -std=gnu17 -O3 -march=native -ffp-contract=off -fno-math-errno -w -fno-strict-aliasing -shared -fPIC "  \
     "-o %s/kernels.so %s/kernels.c -lm"

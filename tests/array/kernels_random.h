@@ -1,7 +1,8 @@
 /*
  * Random kernels, data for them, and the comparison of emitters on them.
  *
- *     CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 1000, &report), report);
+ *     CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 1000,
+ *     &report), report);
  *
  * makes 1000 kernels of seeds 1, 2 ..., runs each with both emitters on the same data, and compares
  * every byte of the memory, also the bytes that no kernel may write; any NaN is equal to any other.

@@ -1,6 +1,6 @@
 /*
- * Array functions against NumPy: reads a file of cases that scripts/fixtures/array_cases.py wrote, which describes it,
- * runs each case through a table of functions, and compares.
+ * Array functions against NumPy: reads a file of cases that scripts/fixtures/array_cases.py wrote,
+ * which describes it, runs each case through a table of functions, and compares.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_NUMPY_CASES_H
 #define CALIBRAX_TESTS_ARRAY_NUMPY_CASES_H
@@ -23,7 +23,8 @@ typedef struct numpy_function {
     numpy_fn fn;
 } numpy_function;
 
-/* do_<name>: one function of a table, in terms of the context c, operands in[] and attributes a[]. */
+/* do_<name>: one function of a table, in terms of the context c, operands in[] and
+ * attributes a[]. */
 #define NUMPY_FN(name, expr)                                                                                           \
     static cbx_array *do_##name(cbx_ctx *c, const numpy_case *k)                                                       \
     {                                                                                                                  \
@@ -38,12 +39,14 @@ typedef struct numpy_function {
 
 typedef struct numpy_suite numpy_suite;
 
-/** Opens tests/array/fixtures/<file>; fails the test if it is not whole or a function is not in the table. */
+/** Opens tests/array/fixtures/<file>; fails the test if it is not whole or a function is not in
+ * the table. */
 numpy_suite *numpy_open(const char *file, const numpy_function *functions, size_t count);
 void numpy_close(numpy_suite *s);
 /** dtype numbers that NumPy promotes to: 13 by 13 pairs, then 13 by 4 kinds of scalars. */
 const unsigned char *numpy_promotion(const numpy_suite *s);
-/** Fails the test with the first case that differs, or if there are fewer than least; CBX_TEST_ALL shows every one. */
+/** Fails the test with the first case that differs, or if there are fewer than least; CBX_TEST_ALL
+ * shows every one. */
 void numpy_agrees(numpy_suite *s, unsigned min);
 /** How many cases differ when one float64 result in spoil is changed. */
 unsigned numpy_spoiled(numpy_suite *s, unsigned spoil);

@@ -1,7 +1,9 @@
 /*
- * An algebra is one file: two that the library does not have (algebras/bottleneck.h, algebras/manhattan.h) are built into kernels of this
- * test's own and held, on products, sparse products, weighted messages, convolutions and all their derivatives, to plain loops over terms that
- * know nothing of those files; devices refuse them.  Operands are small multiples of 1/4, so that every sum is exact: answers are equal, not near.
+ * An algebra is one file: two that the library does not have (algebras/bottleneck.h,
+ * algebras/manhattan.h) are built into kernels of this test's own and held, on products, sparse
+ * products, weighted messages, convolutions and all their derivatives, to plain loops over terms
+ * that know nothing of those files; devices refuse them.  Operands are small multiples of 1/4, so
+ * that every sum is exact: answers are equal, not near.
  */
 #include "check.h"
 
@@ -53,8 +55,8 @@ static const meaning weighted[] = {
 
 enum { OUTSIDE = -1, MAX_AXES = 3 };
 
-/* An operation as a list of its terms, those of one result in their order: result out folds term(a[left], b[right]); outside of a stands
- * the start. */
+/* An operation as a list of its terms, those of one result in their order: result out folds
+ * term(a[left], b[right]); outside of a stands the start. */
 typedef struct operation {
     size_t count, capacity, sizes[3];
     struct {

@@ -226,7 +226,8 @@ TEST(strided_arrays_pack_row_major)
     cbx_ctx_free(ctx);
 }
 
-/* Memory of 2 x 33 x 19 x 40 numbers, of each axis some elements, seen in every order of axes: large enough for tiles and what is left of them. */
+/* Memory of 2 x 33 x 19 x 40 numbers, of each axis some elements, seen in every order of axes:
+ * large enough for tiles and what is left of them. */
 TEST(axes_in_any_order_pack_row_major)
 {
     enum { N = 2 * 33 * 19 * 40, RANK = 4 };

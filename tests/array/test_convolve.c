@@ -1,6 +1,7 @@
 /*
- * Convolutions against products of their windows, which this test lays out itself: the same bits in every algebra and dtype, at edges,
- * with specials, by one, two and three threads; and over algebras given by functions, where what lies outside is left out.
+ * Convolutions against products of their windows, which this test lays out itself: the same bits in
+ * every algebra and dtype, at edges, with specials, by one, two and three threads; and over
+ * algebras given by functions, where what lies outside is left out.
  */
 #include "check.h"
 
@@ -205,7 +206,8 @@ static bool is_product(const shape *s)
     return is;
 }
 
-/* Their product with the filter, by blocks: products of few elements sum in another order, but not those with a mask. */
+/* Their product with the filter, by blocks: products of few elements sum in another order, but not
+ * those with a mask. */
 static void by_windows(const problem *p, void *out)
 {
     const shape *s = p->s;
@@ -318,7 +320,8 @@ static double dot(const cbx_array *x, const cbx_array *y)
     return sum;
 }
 
-/* Backward as the product of the windows, whose cotangents are added up where they came from; forward as backward, by <h, J v>. */
+/* Backward as the product of the windows, whose cotangents are added up where they came from;
+ * forward as backward, by <h, J v>. */
 static void check_derivatives(cbx_ctx *c, const problem *p)
 {
     const shape *s = p->s;

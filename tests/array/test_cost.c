@@ -1,5 +1,6 @@
 /*
- * Work of array functions: by hand, by XLA's cost analysis where the conventions agree, and without data as with it.
+ * Work of array functions: by hand, by XLA's cost analysis where the conventions agree, and without
+ * data as with it.
  */
 #include "transform_support.h"
 
@@ -100,7 +101,8 @@ FN(rows_of_products)
         CBX_F64, CBX_LEN(((size_t[]){ __VA_ARGS__ })), { __VA_ARGS__ }                                                 \
     }
 
-/* trips: XLA counts a body once; extra: what XLA counts beside, counters and conversions of predicates */
+/* trips: XLA counts a body once; extra: what XLA counts beside, counters and conversions of
+ * predicates */
 static const struct {
     const char *name;
     cbx_array_fn f;
@@ -290,7 +292,8 @@ FN(chooses)
     return cbx_cond(c, in[0], PLAIN(cheap, 1, 1), PLAIN(of_constants, 1, 1), 1, &in[1], out);
 }
 
-/* A branch that is not taken runs for its shapes, and what it computes of constants on the way is no work of the function. */
+/* A branch that is not taken runs for its shapes, and what it computes of constants on the way is
+ * no work of the function. */
 TEST(branches_not_taken)
 {
     cbx_ctx *c = context();

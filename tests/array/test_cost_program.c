@@ -1,5 +1,6 @@
 /*
- * What compiled functions cost: steps and bytes by hand, memory by what the pool handed out, stages that were measured.
+ * What compiled functions cost: steps and bytes by hand, memory by what the pool handed out, stages
+ * that were measured.
  */
 #include <stdlib.h>
 
@@ -277,7 +278,8 @@ TEST(stages_are_measured)
     cbx_ctx_free(c);
 }
 
-/* A machine of round numbers: 1 ns for an operation, 2*10^9 multiply-adds a second, 10^10 bytes from memory, 5 ns for exp, 2 for a division. */
+/* A machine of round numbers: 1 ns for an operation, 2*10^9 multiply-adds a second, 10^10 bytes
+ * from memory, 5 ns for exp, 2 for a division. */
 TEST(times_by_hand)
 {
     cbx_cost_rates r = { .probe = { .nlevels = 1, .level = { { .read_bytes_per_s = 2e10, .copy_bytes_per_s = 1e10 } } },

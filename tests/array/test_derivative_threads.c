@@ -1,6 +1,7 @@
 /*
- * Derivatives of products, convolutions and sparse products by one, two and three threads: the same bits, in every algebra and dtype,
- * also where elements are not certain and operands hold specials; and the division of a graph's rows among threads.
+ * Derivatives of products, convolutions and sparse products by one, two and three threads: the same
+ * bits, in every algebra and dtype, also where elements are not certain and operands hold specials;
+ * and the division of a graph's rows among threads.
  */
 #include "check.h"
 
@@ -85,7 +86,8 @@ static void check_same(derivative *go, const void *how, const char *why)
     answer_free(&one);
 }
 
-/* Normal numbers times `spread`; with specials, rows that hold NaN, infinities, nothing but -inf. */
+/* Normal numbers times `spread`; with specials, rows that hold NaN, infinities, nothing
+ * but -inf. */
 static cbx_array *draw(cbx_ctx *c, uint64_t seed, int n, const size_t *shape, cbx_dtype t, double spread, bool special)
 {
     cbx_array *x = cbx_multiply_scalar(c, cbx_random_normal(c, cbx_random_key(c, seed), n, shape, t), spread);
@@ -268,7 +270,8 @@ static void count_rows(const void *job, size_t from, size_t to)
     for (size_t i = from; i < to; i++) atomic_fetch_add(&t->seen[i], 1);
 }
 
-/* Every row is done once, however few rows and many threads there are, by starts, degrees and width. */
+/* Every row is done once, however few rows and many threads there are, by starts, degrees
+ * and width. */
 TEST(every_row_is_done_once)
 {
     static const size_t counts[] = { 0, 1, 2, 7, 64, 4999 };

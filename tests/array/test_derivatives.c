@@ -1,7 +1,8 @@
 /*
- * Derivatives of every primitive, by one table: jvp against central differences of the fourth order (1e-7 of the scale), transposes by
- * <ct, J t> = <J^T ct, t> (1e-12), second derivatives as jvp of grad against differences of gradients, and batches against loops
- * over them.  A primitive that has a derivative and no row here is a failure.  Of complex numbers <a, b> is Re(sum a b).
+ * Derivatives of every primitive, by one table: jvp against central differences of the fourth order
+ * (1e-7 of the scale), transposes by <ct, J t> = <J^T ct, t> (1e-12), second derivatives as jvp of
+ * grad against differences of gradients, and batches against loops over them.  A primitive that has
+ * a derivative and no row here is a failure.  Of complex numbers <a, b> is Re(sum a b).
  */
 #include "derivative_rows.h"
 
@@ -234,7 +235,8 @@ static double second_error(const point *p)
     return error;
 }
 
-/* f over a batch of which operands are mapped (a bit each) against one element of it after the other. */
+/* f over a batch of which operands are mapped (a bit each) against one element of it after
+ * the other. */
 static double batch_error(const point *p, const cbx_fn *f, cbx_array *const *in, unsigned mapped, uint64_t seed)
 {
     cbx_err err = CBX_ERR_INIT;

@@ -1,6 +1,6 @@
 /*
- * DLPack: what goes out comes back, every member of a foreign tensor may lie, and the deleter is called once in each case.
- * tests/array/check_dlpack.py does the same with NumPy on the other side.
+ * DLPack: what goes out comes back, every member of a foreign tensor may lie, and the deleter is
+ * called once in each case. tests/array/check_dlpack.py does the same with NumPy on the other side.
  */
 #include "check.h"
 

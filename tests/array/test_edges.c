@@ -1,4 +1,5 @@
-/* Values and arguments at the edge: where dtypes meet whose promotion is not exact, where a caller hands nothing over. */
+/* Values and arguments at the edge: where dtypes meet whose promotion is not exact, where a caller
+ * hands nothing over. */
 #include "check.h"
 
 #include <math.h>
@@ -92,7 +93,8 @@ static bool is_in(int64_t i, const uint64_t *u, size_t n)
     return found;
 }
 
-/* Members of one list among the other, of windows of it, so that each value is missing from some. */
+/* Members of one list among the other, of windows of it, so that each value is missing
+ * from some. */
 TEST(sets_of_signed_and_unsigned_are_exact)
 {
     cbx_ctx *c = cbx_test_context();
@@ -124,7 +126,8 @@ TEST(sets_of_signed_and_unsigned_are_exact)
     cbx_ctx_free(c);
 }
 
-/* (1 + 2i)^n in integers, which hold every part of it; of 1 + i, whose powers are powers of two, its inverse, too. */
+/* (1 + 2i)^n in integers, which hold every part of it; of 1 + i, whose powers are powers of two,
+ * its inverse, too. */
 TEST(complex_powers_of_whole_numbers_are_exact)
 {
     cbx_ctx *c = cbx_test_context();

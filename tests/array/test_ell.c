@@ -1,6 +1,7 @@
 /*
- * Sparse matrices in ELL form: SciPy's answers; kernels against the definition, on every instruction set, for any number of threads;
- * padding that must not leak; derivatives by inner products and finite differences; what is refused; memory that runs out.
+ * Sparse matrices in ELL form: SciPy's answers; kernels against the definition, on every
+ * instruction set, for any number of threads; padding that must not leak; derivatives by inner
+ * products and finite differences; what is refused; memory that runs out.
  */
 #include "check.h"
 
@@ -110,7 +111,8 @@ static void put(const problem *q, char *x, size_t i, double v)
         x[i] = v > 0.8;
 }
 
-/* share: of the places that are edges.  A place that is no edge holds an index outside and NaN; a row of B that no edge reaches is NaN. */
+/* share: of the places that are edges.  A place that is no edge holds an index outside and NaN; a
+ * row of B that no edge reaches is NaN. */
 static problem problem_open(cbx_dtype t, size_t rows, size_t cols, size_t width, size_t d, double share)
 {
     problem q = { .rows = rows, .cols = cols, .width = width, .d = d, .dtype = t, .size = cbx_dtype_size(t) };
@@ -222,7 +224,8 @@ TEST(kernels_follow_the_definition)
             }
 }
 
-/* Every number of columns: less than a vector, whole ones, and last ones that reach back, up to more than a block of eight. */
+/* Every number of columns: less than a vector, whole ones, and last ones that reach back, up to
+ * more than a block of eight. */
 TEST(every_width_follows_the_definition)
 {
     for (size_t d = 1; d <= 150; d++)
@@ -233,7 +236,8 @@ TEST(every_width_follows_the_definition)
         }
 }
 
-/* A mask as bits is the mask as bytes; bits past the table mean nothing, and degrees hide besides. */
+/* A mask as bits is the mask as bytes; bits past the table mean nothing, and degrees hide
+ * besides. */
 TEST(bits_hide_what_bytes_hide)
 {
     enum { N = 11, WIDTH = 13 };
@@ -283,7 +287,8 @@ TEST(specials_follow_the_definition)
         }
 }
 
-/* Where all of B is finite and gathered often, max and min do without the care for NaN, unless a value is special. */
+/* Where all of B is finite and gathered often, max and min do without the care for NaN, unless a
+ * value is special. */
 TEST(finite_rows_follow_the_definition)
 {
     static const double specials[] = { NAN, INFINITY, -INFINITY, 0 };
@@ -412,7 +417,8 @@ static bool folds(const differentiable *p, cbx_algebra a)
     return !p->tropical_or_real || (a != CBX_ALGEBRA_LOG && a != CBX_ALGEBRA_EUCLIDEAN);
 }
 
-/* <h, J t> = <J^T h, t>, and J t is what a small step along t shows; -inf of rows without edges is left out by h = 0 there. */
+/* <h, J t> = <J^T h, t>, and J t is what a small step along t shows; -inf of rows without edges is
+ * left out by h = 0 there. */
 static void directions_agree(const differentiable *p, const cbx_semiring *s)
 {
     const double step = 1e-6;

@@ -1,6 +1,7 @@
 /*
- * ELL products and aggregations over algebras that are given by functions: against the definition, against the built-in algebra that they
- * imitate, and with states wider than an element; what is refused.
+ * ELL products and aggregations over algebras that are given by functions: against the definition,
+ * against the built-in algebra that they imitate, and with states wider than an element; what is
+ * refused.
  */
 #include "check.h"
 
@@ -44,7 +45,8 @@ static void max_finish(void *user, size_t n, const void *state, void *c)
 }
 static const cbx_semiring_functions max = { CBX_F32, sizeof(float), NULL, max_start, max_step, max_finish, max_update };
 
-/* The variance of a*b: a state of three doubles, rounded up to 256 bytes to be as wide as one can be. */
+/* The variance of a*b: a state of three doubles, rounded up to 256 bytes to be as wide as one
+ * can be. */
 typedef struct moments {
     double n, mean, m2;
     char rest[256 - 3 * sizeof(double)];
@@ -283,7 +285,8 @@ TEST(messages_fold_over_functions)
     bench_close(&t);
 }
 
-/* Sums, maxima and minima of messages, by vectors, are what folding one after the other gives, NaN included. */
+/* Sums, maxima and minima of messages, by vectors, are what folding one after the other gives, NaN
+ * included. */
 TEST(messages_fold_in_order)
 {
     for (int way = 0; way < 6; way++) {

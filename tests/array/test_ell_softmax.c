@@ -1,5 +1,6 @@
 /*
- * Softmax of rows of every width, against its definition in long double, at each instruction set; rows in memory of exactly their size.
+ * Softmax of rows of every width, against its definition in long double, at each instruction set;
+ * rows in memory of exactly their size.
  */
 #include "check.h"
 
@@ -32,7 +33,8 @@ static void set(const table *t, void *x, size_t i, double v)
         ((double *)x)[i] = v;
 }
 
-/* Rows 5, 6, 7 hold a NaN, an infinity and nothing but -inf; row 8 is empty, row 9 whole; places that are no edges hold NaN. */
+/* Rows 5, 6, 7 hold a NaN, an infinity and nothing but -inf; row 8 is empty, row 9 whole; places
+ * that are no edges hold NaN. */
 static table table_make(cbx_dtype dtype, size_t width)
 {
     table t = { .dtype = dtype, .size = cbx_dtype_size(dtype), .width = width };
@@ -88,7 +90,8 @@ static long double exact(const table *t, size_t i, size_t q)
     return expl((long double)at(t, t->values, first + q) - top) / sum;
 }
 
-/* In units of roundoff of 1: exponents of up to 60 lose as many of the quotient's own, which is the smaller the larger they are. */
+/* In units of roundoff of 1: exponents of up to 60 lose as many of the quotient's own, which is the
+ * smaller the larger they are. */
 static double worst(const table *t)
 {
     const double unit = t->dtype == CBX_F32 ? 0x1p-24 : 0x1p-53;

@@ -1,4 +1,5 @@
-/* The engine around the functions: scopes, failures that travel, views, abstract handles, backends, the wall of rules. */
+/* The engine around the functions: scopes, failures that travel, views, abstract handles, backends,
+ * the wall of rules. */
 #include <math.h>
 
 #include "check.h"
@@ -342,7 +343,8 @@ TEST(the_table_is_complete)
                  "nor can it be inferred");
 }
 
-/* Equal attributes are equal whatever lies in their padding and in what their scalars do not use. */
+/* Equal attributes are equal whatever lies in their padding and in what their scalars do
+ * not use. */
 TEST(attributes_compare_by_value)
 {
     cbx_attrs a, b;
@@ -441,7 +443,8 @@ TEST(the_power_0_is_1)
     cbx_ctx_free(c);
 }
 
-/* Bytes at the highest point while f runs, in units of its operand, which lives in another context. */
+/* Bytes at the highest point while f runs, in units of its operand, which lives in another
+ * context. */
 static double peak_of(cbx_array *(*f)(cbx_ctx *, const cbx_array *), bool *steps_kept)
 {
     cbx_ctx *home = cbx_test_context(), *c = cbx_test_context();

@@ -1,6 +1,6 @@
 /*
- * The inverse error function against MPFR, which has erf but not its inverse: the error of y = erfinv(x) is
- * (erf(y) - x) / erf'(y), computed in 300 bits.
+ * The inverse error function against MPFR, which has erf but not its inverse: the error of y =
+ * erfinv(x) is (erf(y) - x) / erf'(y), computed in 300 bits.
  */
 #include "check.h"
 

@@ -1,5 +1,6 @@
 /*
- * Fourier transforms: NumPy's answers, a transform by definition in long double, identities, and what is refused.
+ * Fourier transforms: NumPy's answers, a transform by definition in long double, identities, and
+ * what is refused.
  */
 #include "check.h"
 
@@ -100,9 +101,9 @@ static void slow_transform(size_t n, const double _Complex *x, long double _Comp
 }
 
 /*
- * Root mean square error over eps log2(n) root mean square of the result, for numbers of both signs.  For radix 2 theory
- * gives about 0.6; a chirp is three transforms of more than twice the length.  Source: Schatzman, SIAM J. Sci. Comput. 17
- * (1996) 1150-1166.
+ * Root mean square error over eps log2(n) root mean square of the result, for numbers of both
+ * signs.  For radix 2 theory gives about 0.6; a chirp is three transforms of more than twice the
+ * length.  Source: Schatzman, SIAM J. Sci. Comput. 17 (1996) 1150-1166.
  */
 static double error_ratio(size_t n, const double _Complex *got, const long double _Complex *want)
 {
@@ -161,7 +162,8 @@ TEST(transforms_are_accurate)
     cbx_ctx_free(c);
 }
 
-/* float32 is computed in float64 and rounded once: half a unit in the last place, and never the error of the sums. */
+/* float32 is computed in float64 and rounded once: half a unit in the last place, and never the
+ * error of the sums. */
 TEST(single_precision_is_rounded_once)
 {
     cbx_ctx *c = cbx_test_context();
@@ -307,7 +309,8 @@ TEST(abstract_operands_give_abstract_results)
     cbx_ctx_free(c);
 }
 
-/* A length that was seen before costs no allocation but the result's; the cache ends with the context. */
+/* A length that was seen before costs no allocation but the result's; the cache ends with the
+ * context. */
 TEST(plans_are_kept)
 {
     cbx_test_alloc al;

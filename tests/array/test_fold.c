@@ -1,5 +1,5 @@
-/* Inner loops of reductions: every instruction set of this machine gives the bits of the plain one, and reductions along every
- * axis of every layout the bits of each other. */
+/* Inner loops of reductions: every instruction set of this machine gives the bits of the plain one,
+ * and reductions along every axis of every layout the bits of each other. */
 #include "check.h"
 
 #include <math.h>

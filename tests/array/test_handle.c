@@ -144,7 +144,8 @@ typedef struct writer {
     cbx_status st;
 } writer;
 
-/* Every WRITERS-th element from its own on, the value of the round after the other, in a context of its own. */
+/* Every WRITERS-th element from its own on, the value of the round after the other, in a context of
+ * its own. */
 static void *write_own(void *arg)
 {
     writer *w = arg;

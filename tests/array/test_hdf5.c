@@ -1,7 +1,7 @@
 /*
- * HDF5: files of h5py's (tests/fixtures/hdf5, made by scripts/fixtures/make_hdf5_files.py) read as the NPY files they were made of,
- * what we write we read, and nothing changes before the commit.  check_hdf5.py puts h5py on the other side, test_hdf5_forged.c
- * forges files.
+ * HDF5: files of h5py's (tests/fixtures/hdf5, made by scripts/fixtures/make_hdf5_files.py) read as
+ * the NPY files they were made of, what we write we read, and nothing changes before the commit.
+ * check_hdf5.py puts h5py on the other side, test_hdf5_forged.c forges files.
  */
 #include "check.h"
 
@@ -610,7 +610,8 @@ TEST(no_memory)
     CHECK_INT(files_in(folder), before + 1, "no temporary is left");
 }
 
-/* One of everything, what fails included; but no text is written, since HDF5 never gives the room of an old one back. */
+/* One of everything, what fails included; but no text is written, since HDF5 never gives the room
+ * of an old one back. */
 static void a_round(cbx_h5 *from, cbx_h5 *to)
 {
     static const cbx_h5_slab slab = { { 1, 2 }, { 3, 4 }, { 2, 2 } };
@@ -644,7 +645,8 @@ static void a_round(cbx_h5 *from, cbx_h5 *to)
     cbx_arena_clear(&mine);
 }
 
-/* libhdf5 keeps what is not closed until the process ends, and shows no count of dataspaces and types: memory tells. */
+/* libhdf5 keeps what is not closed until the process ends, and shows no count of dataspaces and
+ * types: memory tells. */
 TEST(nothing_grows)
 {
     enum { ROUNDS = 1000 };

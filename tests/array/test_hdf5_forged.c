@@ -1,9 +1,11 @@
 /*
- * HDF5 files that were cut or in which bytes were changed: each is read whole in a process of its own.
+ * HDF5 files that were cut or in which bytes were changed: each is read whole in a process of
+ * its own.
  *
- * What is checked: a file that is cut is refused or read, never a crash or a hang; of flipped bytes nearly all come out as data or as
- * a status.  libhdf5 1.10.8 is known not to withstand every forged header (its own reports of heap overflows and assertions),
- * so that a crash inside it is counted, and only more than a few of them fail the test.
+ * What is checked: a file that is cut is refused or read, never a crash or a hang; of flipped bytes
+ * nearly all come out as data or as a status.  libhdf5 1.10.8 is known not to withstand every
+ * forged header (its own reports of heap overflows and assertions), so that a crash inside it is
+ * counted, and only more than a few of them fail the test.
  */
 #include "check.h"
 
@@ -61,7 +63,8 @@ static int read_file(const char *path)
     return st ? 1 : 0;
 }
 
-/* How a child that reads these bytes ends: 0 read, 1 refused, else a signal (as 128 + its number) or a sanitizer's status. */
+/* How a child that reads these bytes ends: 0 read, 1 refused, else a signal (as 128 + its number)
+ * or a sanitizer's status. */
 static int verdict(const char *bytes, size_t len)
 {
     char path[128];

@@ -1,6 +1,6 @@
 /*
- * Functions that read values of their operands, as one operation: eager, compiled, batched, in control flow; what is refused.  Values
- * are those of the function, called with data.
+ * Functions that read values of their operands, as one operation: eager, compiled, batched, in
+ * control flow; what is refused.  Values are those of the function, called with data.
  */
 #include "transform_support.h"
 

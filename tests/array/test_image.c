@@ -1,6 +1,7 @@
 /*
- * Images: values become the colours that the tables and the formula say, PNG files made by hand (tests/fixtures/png, by
- * scripts/fixtures/make_png_files.py) are read, and what is written is read back.  check_image.py decodes ours without libpng.
+ * Images: values become the colours that the tables and the formula say, PNG files made by hand
+ * (tests/fixtures/png, by scripts/fixtures/make_png_files.py) are read, and what is written is read
+ * back.  check_image.py decodes ours without libpng.
  */
 #include "check.h"
 

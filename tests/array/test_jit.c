@@ -1,6 +1,7 @@
 /*
- * Compiled functions as a user calls them: traced once for each list of shapes, the same results as without, nested with the other
- * transforms in any order, from several threads, with reasons for what cannot be done.
+ * Compiled functions as a user calls them: traced once for each list of shapes, the same results as
+ * without, nested with the other transforms in any order, from several threads, with reasons for
+ * what cannot be done.
  */
 #include <omp.h>
 #include <pthread.h>

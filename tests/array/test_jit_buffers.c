@@ -1,6 +1,7 @@
 /*
- * The memory of compiled functions: places that overlap in no step, peaks as the plan says and the pool saw them, calls that allocate
- * nothing, operands whose memory becomes that of results, operands with gaps that are read where they lie.
+ * The memory of compiled functions: places that overlap in no step, peaks as the plan says and the
+ * pool saw them, calls that allocate nothing, operands whose memory becomes that of results,
+ * operands with gaps that are read where they lie.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,8 @@ static const struct {
     { "the operand stays", scaled, 0, false, 2 },
 };
 
-/* What the program reserves is what the pool hands out; the results are those of single operations. */
+/* What the program reserves is what the pool hands out; the results are those of single
+ * operations. */
 TEST(peaks_are_as_planned)
 {
     enum { N = 1 << 17 };

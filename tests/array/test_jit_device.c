@@ -1,6 +1,7 @@
 /*
- * Arrays on a GPU: there and back, operations one by one and compiled, what they share with the CPU, memory, and what is refused.
- * Each on a played device, whose memory the host cannot read, and on a real one.
+ * Arrays on a GPU: there and back, operations one by one and compiled, what they share with the
+ * CPU, memory, and what is refused. Each on a played device, whose memory the host cannot read, and
+ * on a real one.
  */
 #include "check.h"
 
@@ -346,7 +347,8 @@ static void lent_on(cbx__gpu *gpu)
 TWICE(captured_on)
 TWICE(lent_on)
 
-/* What another library queued on a stream of its own has ended when the memory may be used again. */
+/* What another library queued on a stream of its own has ended when the memory may be used
+ * again. */
 static void lent_memory_waits(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Nests on GPUs: random kernels on a played device and on a real one against the interpreter, and what is refused. */
+/* Nests on GPUs: random kernels on a played device and on a real one against the interpreter, and
+ * what is refused. */
 #include "check.h"
 
 #include <math.h>
@@ -351,8 +352,8 @@ static void the_device_may_fail(void **state)
 
 /* ---- PTX ---- */
 
-/* No instruction rounds otherwise than as IEEE 754 says: none may be fused, flushed or approximate.  Nor is there an absolute
- * value, of which ptxas forgets that it may be NaN. */
+/* No instruction rounds otherwise than as IEEE 754 says: none may be fused, flushed or approximate.
+ * Nor is there an absolute value, of which ptxas forgets that it may be NaN. */
 static void check_rounding(const cbx_text *ptx)
 {
     static const char *const wrong[] = { ".ftz", ".approx", ".full", "add.f", "sub.f", "mul.f", "call", "abs.f" };

@@ -1,5 +1,6 @@
 /*
- * Compiled graphs against the same graphs carried out operation by operation: every bit of every result, any NaN as good as another.
+ * Compiled graphs against the same graphs carried out operation by operation: every bit of every
+ * result, any NaN as good as another.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The LLVM emitter: random kernels against the interpreter, and what stands around compiled code. */
+/* The LLVM emitter: random kernels against the interpreter, and what stands around
+ * compiled code. */
 #include "check.h"
 
 #include <math.h>
@@ -337,7 +338,8 @@ static void operations_are_right_on_difficult_operands(void **state)
     for (size_t i = 0; i < n; i++) cbx__kernel_clear(&o[i].k);
 }
 
-/* So many that few lanes go at a time: sums of strided and numbered elements, all of which are read again. */
+/* So many that few lanes go at a time: sums of strided and numbered elements, all of which are
+ * read again. */
 static void many_values_live_at_once(void **state)
 {
     (void)state;
@@ -439,7 +441,8 @@ static const char *only_entry(void)
     return path;
 }
 
-/* An entry that is whole, of this key, and no object: what is in a file behind the key, cache.c describes. */
+/* An entry that is whole, of this key, and no object: what is in a file behind the key, cache.c
+ * describes. */
 static void what_does_not_load_is_compiled_again(void **state)
 {
     (void)state;
@@ -609,7 +612,8 @@ static void memory_may_end(void **state)
     cbx__kernel_clear(&k);
 }
 
-/* An object ends behind a kernel of 2,048 instructions; a context that is to stop makes no other one. */
+/* An object ends behind a kernel of 2,048 instructions; a context that is to stop makes no
+ * other one. */
 static void a_context_may_stop_between_objects(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Which operations become one kernel: plans by their number of kernels and of single operations, with the results of the reference backend. */
+/* Which operations become one kernel: plans by their number of kernels and of single operations,
+ * with the results of the reference backend. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,7 +327,8 @@ TEST(memory_is_used_again)
     }
 }
 
-/* Sums of exponentials, each its own kernel by its length: planning takes about as long for each. */
+/* Sums of exponentials, each its own kernel by its length: planning takes about as long
+ * for each. */
 FN(sums_of_other_lengths)
 {
     const size_t n = *(const size_t *)user;

@@ -1,6 +1,6 @@
 /*
- * Linear algebra: NumPy's answers where they are unique, identities of the factors within LAPACK's own bounds, and what is
- * refused.
+ * Linear algebra: NumPy's answers where they are unique, identities of the factors within LAPACK's
+ * own bounds, and what is refused.
  */
 #include "check.h"
 
@@ -123,7 +123,8 @@ static double norm(cbx_ctx *c, const cbx_array *x)
     return item(cbx_astype(c, cbx_max(c, cbx_matrix_norm(c, x, CBX_ORD_1, false), NULL), CBX_F64));
 }
 
-/* LAPACK's test ratio |got - want| / (|want| n eps), below 30 in its own tests.  Source: LAPACK Working Note 41, chapter 6. */
+/* LAPACK's test ratio |got - want| / (|want| n eps), below 30 in its own tests.  Source: LAPACK
+ * Working Note 41, chapter 6. */
 static double ratio(cbx_ctx *c, const cbx_array *got, const cbx_array *want, size_t n)
 {
     return norm(c, cbx_subtract(c, got, want)) / (norm(c, want) * (double)n * eps_of(cbx_array_dtype(want)));
@@ -210,8 +211,8 @@ TEST(factors_give_the_matrix_back)
     cbx_ctx_free(c);
 }
 
-/* x as it is, as a transposed view, as every other element of rows and columns, as columns of a wider
- * matrix and as rows of a taller one that is transposed. */
+/* x as it is, as a transposed view, as every other element of rows and columns, as columns of a
+ * wider matrix and as rows of a taller one that is transposed. */
 static cbx_array *laid_out(cbx_ctx *c, cbx_array *x, int how)
 {
     const bool flipped = how == 4;

@@ -25,7 +25,8 @@ static uint64_t address_of_twice(const char *name)
     return strcmp(name, "twice") == 0 ? (uint64_t)(uintptr_t)twice : 0;
 }
 
-/* An object of the C compiler, with a constant, a call and a table of functions, as LLVM's have them. */
+/* An object of the C compiler, with a constant, a call and a table of functions, as LLVM's
+ * have them. */
 static int compile_object(void **state)
 {
     char folder[64], path[96], command[400];

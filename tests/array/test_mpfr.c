@@ -1,12 +1,13 @@
 /*
  * Elementary functions of the reference backend against MPFR at 200 bits.
  *
- * Bounds count whole units from the correctly rounded result, so half a unit comes on top.  For functions of the C library
- * (erf, lgamma, complex numbers, arguments outside of the domain of a vector function) they are glibc's own: its manual,
- * "Known Maximum Errors in Math Functions", column x86_64 (sysdeps/x86_64/fpu/libm-test-ulps of 2.36); one unit where it has no
- * entry.  Vector functions (kernels/elementary_float.h) are within one unit in all, or 1.1, 1.5, 2.5 where the table
- * below has it.  Points: specials, binade edges, neighbourhoods of zeros and branch points, and random ones over all
- * exponents and over where the function is busy.
+ * Bounds count whole units from the correctly rounded result, so half a unit comes on top.  For
+ * functions of the C library (erf, lgamma, complex numbers, arguments outside of the domain of a
+ * vector function) they are glibc's own: its manual, "Known Maximum Errors in Math Functions",
+ * column x86_64 (sysdeps/x86_64/fpu/libm-test-ulps of 2.36); one unit where it has no entry.
+ * Vector functions (kernels/elementary_float.h) are within one unit in all, or 1.1, 1.5, 2.5 where
+ * the table below has it.  Points: specials, binade edges, neighbourhoods of zeros and branch
+ * points, and random ones over all exponents and over where the function is busy.
  *
  * CBX_MPFR_POINTS sets the number of random points of each function (`make mpfr`).
  */
@@ -70,7 +71,8 @@ static int exact_logaddexp(mpfr_ptr out, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_
     return 0;
 }
 
-/* name, units of the last place for float64 and float32 as in the table, where the function is busy */
+/* name, units of the last place for float64 and float32 as in the table, where the function
+ * is busy */
 static const struct {
     const char *name;
     unary fn;
@@ -324,8 +326,9 @@ TEST(functions_of_one_number)
 }
 
 /*
- * exp is within 0.6 units.  Where its result is not normal a second rounding, of the product with 2^n, adds up to 0.3 of a unit.
- * erfc is within 1 unit; one rounding makes its results that are not normal, and those of negative arguments.
+ * exp is within 0.6 units.  Where its result is not normal a second rounding, of the product with
+ * 2^n, adds up to 0.3 of a unit.  erfc is within 1 unit; one rounding makes its results that are
+ * not normal, and those of negative arguments.
  */
 TEST(exp_and_erfc_in_their_ranges)
 {
@@ -411,7 +414,8 @@ TEST(wrong_functions_are_seen)
     mpfr_free_cache();
 }
 
-/* ---- complex numbers, from the real functions by formula, with bits to spare for what cancels ---- */
+/* ---- complex numbers, from the real functions by formula, with bits to spare for what
+ * cancels ---- */
 
 #define COMPLEX_BITS 600
 
@@ -608,8 +612,9 @@ static void z_acos(number *z) /* pi / 2 - asin z */
     mpfr_clear(quarter);
 }
 
-/* The table's entries for complex functions (1 to 3) are of few points: most are made of two real functions, whose errors
- * add up.  So this is a check that each is the right function to the last bits, not of a documented bound. */
+/* The table's entries for complex functions (1 to 3) are of few points: most are made of two real
+ * functions, whose errors add up.  So this is a check that each is the right function to the last
+ * bits, not of a documented bound. */
 #define COMPLEX_UNITS 12
 
 static const struct {
@@ -624,7 +629,8 @@ static const struct {
     { "casinh", cbx_asinh, z_asinh }, { "cacosh", cbx_acosh, z_acosh }, { "catanh", cbx_atanh, z_atanh },
 };
 
-/* Points of all sizes in all quadrants; each part is a part of the result's own size, as the table counts. */
+/* Points of all sizes in all quadrants; each part is a part of the result's own size, as the
+ * table counts. */
 static worst worst_of_complex(unary fn, void (*exact)(number *), bool narrow, size_t n, uint64_t stream)
 {
     cbx_rng rng = cbx_rng_make(22, stream);

@@ -1,6 +1,6 @@
 /*
- * NPY: what NumPy wrote and reads back is what we read (tests/fixtures/npy, made by make_npy.py), what we write is what NumPy
- * writes, byte for byte, and whatever is cut or wrong is refused.
+ * NPY: what NumPy wrote and reads back is what we read (tests/fixtures/npy, made by make_npy.py),
+ * what we write is what NumPy writes, byte for byte, and whatever is cut or wrong is refused.
  */
 #include "check.h"
 
@@ -280,7 +280,8 @@ TEST(our_files_are_numpys_byte_for_byte)
     CHECK_INT(compared, 18, "all files of that form were compared");
 }
 
-/* Larger than the chunk that strided arrays are written through: rows backwards, columns in Fortran order. */
+/* Larger than the chunk that strided arrays are written through: rows backwards, columns in
+ * Fortran order. */
 TEST(strided_arrays_are_written_row_major)
 {
     enum { ROWS = 700, COLS = 301 };

@@ -1,6 +1,7 @@
 /*
- * NPZ: archives of NumPy's (tests/fixtures/npz, made by scripts/fixtures/make_npz_files.py) read as the NPY files they were made
- * of, archives that lie are refused, and what we write we read.  check_npz.py puts NumPy on the other side.
+ * NPZ: archives of NumPy's (tests/fixtures/npz, made by scripts/fixtures/make_npz_files.py) read as
+ * the NPY files they were made of, archives that lie are refused, and what we write we read.
+ * check_npz.py puts NumPy on the other side.
  */
 #include "check.h"
 
@@ -156,7 +157,8 @@ TEST(cut_archives_are_refused_at_every_byte)
     }
 }
 
-/* Larger than the buffers on the way; elements of 16 bytes straddle them since the header's end does. */
+/* Larger than the buffers on the way; elements of 16 bytes straddle them since the header's
+ * end does. */
 TEST(what_we_write_we_read)
 {
     enum { N = 50000 };

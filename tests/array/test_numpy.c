@@ -1,6 +1,6 @@
 /*
- * Array functions against NumPy: every case of fixtures/numpy.bin, written by scripts/fixtures/make_array_cases.py.  The table
- * below joins its names to functions.
+ * Array functions against NumPy: every case of fixtures/numpy.bin, written by
+ * scripts/fixtures/make_array_cases.py.  The table below joins its names to functions.
  */
 #include "check.h"
 

@@ -1,7 +1,8 @@
 /*
- * What products, sparse products, convolutions and their derivatives refuse, each with its status and its sentence: lengths that differ,
- * indices outside, algebras without a dtype, memory that overlaps or lies askew, sizes beyond 32 bits and beyond memory; and
- * lengths of zero, which are legal.
+ * What products, sparse products, convolutions and their derivatives refuse, each with its status
+ * and its sentence: lengths that differ, indices outside, algebras without a dtype, memory that
+ * overlaps or lies askew, sizes beyond 32 bits and beyond memory; and lengths of zero, which
+ * are legal.
  */
 #include "check.h"
 
@@ -11,7 +12,8 @@
 #include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/semiring.h"
 
-/* What every row works on: 3-by-3 arrays, a graph of 3 rows with 2 places each, memory of its own. */
+/* What every row works on: 3-by-3 arrays, a graph of 3 rows with 2 places each, memory of
+ * its own. */
 typedef struct bench {
     cbx_ctx *c;
     cbx_ell *g;
@@ -401,7 +403,8 @@ static double sum_of(bench *t, const cbx_array *x)
     return v;
 }
 
-/* No terms: the empty value.  No elements: nothing.  Derivatives of either are 0, of the operands' shapes. */
+/* No terms: the empty value.  No elements: nothing.  Derivatives of either are 0, of the
+ * operands' shapes. */
 TEST(zero_lengths)
 {
     static const size_t sizes[][3] = { { 3, 0, 2 }, { 0, 3, 2 }, { 2, 3, 0 }, { 0, 0, 0 } };

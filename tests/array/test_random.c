@@ -1,8 +1,9 @@
 /*
- * Random arrays: the published known answers of the hash, JAX's draws, and that draws have the distribution they claim.
+ * Random arrays: the published known answers of the hash, JAX's draws, and that draws have the
+ * distribution they claim.
  *
- * Keys are fixed, so that every statistic is a number that does not change; limits are those that a right generator passes
- * 999 times in 1000.
+ * Keys are fixed, so that every statistic is a number that does not change; limits are those that a
+ * right generator passes 999 times in 1000.
  */
 #include "check.h"
 
@@ -161,7 +162,8 @@ static cbx_array *draw(cbx_ctx *c, const answer *a)
     }
 }
 
-/* Distance in units of the last place of the wanted number; XLA takes numbers below the normal ones for 0. */
+/* Distance in units of the last place of the wanted number; XLA takes numbers below the normal
+ * ones for 0. */
 static double ulps(cbx_dtype t, double got, double want)
 {
     double size = fabs(want), unit = t == CBX_F32 ? (double)(nextafterf((float)size, INFINITY) - (float)size)
@@ -172,8 +174,9 @@ static double ulps(cbx_dtype t, double got, double want)
 
 TEST(draws_are_those_of_jax)
 {
-    /* float32, float64 [units]; 0: the same bits.  test_erfinv.c and test_mpfr.c show that the distance is XLA's error, and of
-     * Gumbel numbers that one unit of the inner logarithm is 1/|x| units of a number x near 0. */
+    /* float32, float64 [units]; 0: the same bits.  test_erfinv.c and test_mpfr.c show that the
+     * distance is XLA's error, and of Gumbel numbers that one unit of the inner logarithm is 1/|x|
+     * units of a number x near 0. */
     static const double limit[][2] = {
         [UNIFORM] = { 0, 0 },
         [NORMAL] = { 64, 48 },
@@ -210,7 +213,8 @@ TEST(draws_are_those_of_jax)
     free(got);
 }
 
-/* The derivative of the quantile in the shape, by mpmath 1.3.0 with 40 digits from the integral of the density's derivative. */
+/* The derivative of the quantile in the shape, by mpmath 1.3.0 with 40 digits from the integral of
+ * the density's derivative. */
 TEST(gamma_numbers_move_with_their_shape)
 {
     static const struct {
@@ -364,7 +368,8 @@ static double ks(double *v, size_t n, double (*cdf)(double))
     return worst * sqrt((double)n);
 }
 
-/* Pearson's sum (counted - expected)^2 / expected, over its limit of 1 in 1000 (Wilson and Hilferty's approximation). */
+/* Pearson's sum (counted - expected)^2 / expected, over its limit of 1 in 1000 (Wilson and
+ * Hilferty's approximation). */
 static double chi_square(const double *counted, const double *expected, size_t n)
 {
     double sum = 0, k = (double)(n - 1), w = 2.0 / (9.0 * k);

@@ -1,6 +1,7 @@
 /*
- * The tiled semiring product in every instruction set of this machine: shapes, strides, special values, wide ranges,
- * bad arguments. The truth is the definition, term by term in long double, with the special-value rules of semiring.h.
+ * The tiled semiring product in every instruction set of this machine: shapes, strides, special
+ * values, wide ranges, bad arguments. The truth is the definition, term by term in long double,
+ * with the special-value rules of semiring.h.
  */
 #include "check.h"
 
@@ -85,7 +86,8 @@ static void problem_close(problem *q)
     free(q->block);
 }
 
-/* Runs one instruction set; false if it is missing.  Padding of C and bytes behind the workspace must survive. */
+/* Runs one instruction set; false if it is missing.  Padding of C and bytes behind the workspace
+ * must survive. */
 static bool problem_run(problem *q, cbx_isa isa)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -161,8 +163,8 @@ static double truth(const problem *q, size_t i, size_t j, double *bound)
     return c;
 }
 
-/* Largest error over bound; infinity for a wrong special.  Of a large C about 250 elements, the last row and column
- * among them. */
+/* Largest error over bound; infinity for a wrong special.  Of a large C about 250 elements, the
+ * last row and column among them. */
 static double worst_of(const problem *q)
 {
     const size_t count = q->p.m * q->p.n, step = count / 250 + 1;
@@ -193,7 +195,8 @@ static double sparse(cbx_rng *rng, size_t i, size_t kk, bool is_b)
     (void)i, (void)kk, (void)is_b;
     return cbx_rng_uniform(rng) < 0.1;
 }
-/* Far beyond what one shift per row can hold: most sums lose everything and are computed the second way. */
+/* Far beyond what one shift per row can hold: most sums lose everything and are computed the
+ * second way. */
 static double wide_range(cbx_rng *rng, size_t i, size_t kk, bool is_b)
 {
     (void)i, (void)kk, (void)is_b;
@@ -290,7 +293,8 @@ static void test_all(void **state)
     }
 }
 
-/* The check itself sees a damaged element, a lost special, and a product in which one term is missing. */
+/* The check itself sees a damaged element, a lost special, and a product in which one term is
+ * missing. */
 static void test_the_check_can_fail(void **state)
 {
     problem q;
@@ -315,8 +319,8 @@ static void test_the_check_can_fail(void **state)
     problem_close(&q);
 }
 
-/* Panels and blocks beyond their sizes: more columns than a panel of B, more rows than a block of A, k over three
- * panels. */
+/* Panels and blocks beyond their sizes: more columns than a panel of B, more rows than a block of
+ * A, k over three panels. */
 static void test_blocks(void **state)
 {
     static const struct {
@@ -335,7 +339,8 @@ static void test_blocks(void **state)
         { 40, 224, 513, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
         { 40, 225, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
         { 125, 513, 17, CBX_F64, CBX_ALGEBRA_EUCLIDEAN, normal },
-        /* blocks of columns, some of which hold specials, meet rows that were packed for the first of them */
+        /* blocks of columns, some of which hold specials, meet rows that were packed for the
+         * first of them */
         { 20, 530, 1400, CBX_F32, CBX_ALGEBRA_TROPICAL_MAX_PLUS, specials },
         { 20, 400, 1100, CBX_F64, CBX_ALGEBRA_TROPICAL_MIN_PLUS, specials },
         { 20, 400, 1100, CBX_F64, CBX_ALGEBRA_LOG, specials },
@@ -353,8 +358,8 @@ static void test_blocks(void **state)
     }
 }
 
-/* A row of A equal to a column of B has distance 0 exactly, and near ones do not cancel: norms minus products would
- * lose all digits. */
+/* A row of A equal to a column of B has distance 0 exactly, and near ones do not cancel: norms
+ * minus products would lose all digits. */
 static void test_euclidean_does_not_cancel(void **state)
 {
     (void)state;
@@ -376,8 +381,9 @@ static void test_euclidean_does_not_cancel(void **state)
     }
 }
 
-/* The root of a rounded square is the number itself if roots are rounded correctly (Boldo, Numer. Algorithms 62 (2013)): of one term
- * the distance is |a - b|, at any size whose square is normal. */
+/* The root of a rounded square is the number itself if roots are rounded correctly (Boldo, Numer.
+ * Algorithms 62 (2013)): of one term the distance is |a - b|, at any size whose square is
+ * normal. */
 static double any_size(cbx_rng *rng, size_t i, size_t kk, bool is_b)
 {
     (void)kk;
@@ -503,7 +509,8 @@ static void test_bad_arguments(void **state)
     }
 }
 
-/* What has no bound reports it; the others are done by each instruction set, on any number of threads, and touch no operand. */
+/* What has no bound reports it; the others are done by each instruction set, on any number of
+ * threads, and touch no operand. */
 static void test_limits(void **state)
 {
     typedef cbx_status limit_fn(const cbx_matmul *, cbx_err *);

@@ -1,6 +1,7 @@
 /*
- * The product of plain memory beyond dense operands: strides of any sign, number of threads, masks and merging, algebras given by
- * functions; and the definition that every instruction set is held to, bit for bit where the answer is unique.
+ * The product of plain memory beyond dense operands: strides of any sign, number of threads, masks
+ * and merging, algebras given by functions; and the definition that every instruction set is held
+ * to, bit for bit where the answer is unique.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -107,7 +108,8 @@ static void define(problem *q)
     CHECK_OK(cbx_matmul_define(&p, &err), &err, "definition");
 }
 
-/* Largest difference between C and the definition, in units of u k (1 + |c|) (exact algebras: any difference is infinite). */
+/* Largest difference between C and the definition, in units of u k (1 + |c|) (exact algebras: any
+ * difference is infinite). */
 static double apart(const problem *q)
 {
     const double u = q->p.dtype == CBX_F32 ? 0x1p-24 : 0x1p-53;
@@ -177,7 +179,8 @@ static void strides(void **state)
     problem_close(&q);
 }
 
-/* Products that take no blocks, up to the last extent that is one and beyond, by name of the instruction set and as callers have them. */
+/* Products that take no blocks, up to the last extent that is one and beyond, by name of the
+ * instruction set and as callers have them. */
 static void few_elements(void **state)
 {
     static const size_t rows[] = { 1, 2, 3, 5, 6, 7, 8, 10, 12, 13, 32, 33 }, terms[] = { 1, 5, 32 },
@@ -201,8 +204,9 @@ static void few_elements(void **state)
     }
 }
 
-/* Real ones are few up to larger extents: vectors whose last columns fill a part of one, columns by dot products, rows that are left;
- * with other strides the same shapes go by blocks, in the room that is known without a look at those. */
+/* Real ones are few up to larger extents: vectors whose last columns fill a part of one, columns by
+ * dot products, rows that are left; with other strides the same shapes go by blocks, in the room
+ * that is known without a look at those. */
 static void few_real_elements(void **state)
 {
     static const struct {
@@ -339,7 +343,8 @@ static void by_functions(void **state)
     problem_close(&q);
 }
 
-/* Booleans so dense that their first terms fill C, and such where they do not: a row of A without ones there, a column of B, all of B. */
+/* Booleans so dense that their first terms fill C, and such where they do not: a row of A without
+ * ones there, a column of B, all of B. */
 static void first_terms_may_be_enough(void **state)
 {
     (void)state;
@@ -371,7 +376,8 @@ static void first_terms_may_be_enough(void **state)
     }
 }
 
-/* Booleans of extents around those of octets of rows, digits and vectors of columns; true is any byte but 0, rows of C have gaps. */
+/* Booleans of extents around those of octets of rows, digits and vectors of columns; true is any
+ * byte but 0, rows of C have gaps. */
 static void booleans_of_any_extent(void **state)
 {
     (void)state;

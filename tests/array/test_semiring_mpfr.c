@@ -1,9 +1,11 @@
 /*
- * The log product against MPFR at 300 bits, on operands made to break a scaled product: spreads of 2000 nats, opposite ramps, masked
- * rows and columns, infinities of both signs, sums that cancel to nothing but their last term.
+ * The log product against MPFR at 300 bits, on operands made to break a scaled product: spreads of
+ * 2000 nats, opposite ramps, masked rows and columns, infinities of both signs, sums that cancel to
+ * nothing but their last term.
  *
- * Bound: the sum a + b is rounded once (u |a + b|), the shifts are added back (u (|r| + |q| + |c|)), exp and log err by under two
- * units, and k terms are summed: u (k + 16 + 4 (max|a| + max|b| + |c|)), all first-order; Higham (2002), section 3.1.
+ * Bound: the sum a + b is rounded once (u |a + b|), the shifts are added back (u (|r| + |q| +
+ * |c|)), exp and log err by under two units, and k terms are summed: u (k + 16 + 4 (max|a| + max|b|
+ * + |c|)), all first-order; Higham (2002), section 3.1.
  */
 #include "check.h"
 

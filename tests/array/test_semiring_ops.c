@@ -1,6 +1,6 @@
 /*
- * Products and convolutions of arrays over an algebra: NumPy's answers, derivatives by inner products and finite differences, what
- * is refused, and what a trace sees.
+ * Products and convolutions of arrays over an algebra: NumPy's answers, derivatives by inner
+ * products and finite differences, what is refused, and what a trace sees.
  */
 #include "check.h"
 
@@ -92,8 +92,9 @@ static cbx_array *draw(cbx_ctx *c, uint64_t seed, int n, const size_t *shape)
     return cbx_random_normal(c, cbx_random_key(c, seed), n, shape, CBX_F64);
 }
 
-/* <g, J v> = <J^T g, v>, and J v is what a small step along v shows (of few elements: no tropical optimum changes on the way).  The second
- * shape is beyond the blocks of derivatives, and ends within each. */
+/* <g, J v> = <J^T g, v>, and J v is what a small step along v shows (of few elements: no tropical
+ * optimum changes on the way).  The second shape is beyond the blocks of derivatives, and ends
+ * within each. */
 TEST(directions_agree)
 {
     static const size_t of_a[][4] = { { 2, 1, 9, 21 }, { 1, 1, 131, 37 } },
@@ -173,8 +174,9 @@ TEST(conv_directions_agree)
 }
 
 /*
- * What is merged is as if its terms stood in the product: a NaN stays beside an infinity, as it does among terms, and as it does where the
- * kernel of plain memory merges.  x, y: a product of one term with 0, and what it is merged with.
+ * What is merged is as if its terms stood in the product: a NaN stays beside an infinity, as it
+ * does among terms, and as it does where the kernel of plain memory merges.  x, y: a product of one
+ * term with 0, and what it is merged with.
  */
 TEST(merging_keeps_nan)
 {
@@ -324,7 +326,8 @@ TEST(bad_input)
     }
 }
 
-/* An algebra given by functions on arrays, stacked; and shapes without data for those that are primitives. */
+/* An algebra given by functions on arrays, stacked; and shapes without data for those that are
+ * primitives. */
 TEST(functions_and_traces)
 {
     static const cbx_semiring_functions f = { CBX_U64, 8, NULL, start, step, finish };
@@ -359,7 +362,8 @@ TEST(functions_and_traces)
     cbx_ctx_free(c);
 }
 
-/* A stack of small products, shared by threads a matrix each, is each of them alone, bit for bit. */
+/* A stack of small products, shared by threads a matrix each, is each of them alone, bit
+ * for bit. */
 TEST(stacks_are_their_products)
 {
     for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
@@ -392,7 +396,8 @@ static cbx_array *with_gaps(cbx_ctx *c, const cbx_array *x)
     return cbx_matrix_transpose(c, cbx_slice(c, twice, 1, 0, 2 * (ptrdiff_t)m, 2));
 }
 
-/* A product has the same bits for every layout of its operands: compiled code copies some of them into another layout. */
+/* A product has the same bits for every layout of its operands: compiled code copies some of them
+ * into another layout. */
 TEST(strides_do_not_change_bits)
 {
     static const size_t extents[] = { 1, 2, 3, 5, 8, 9, 10, 17, 31, 33, 70, 130, 600 };

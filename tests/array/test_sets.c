@@ -1,6 +1,7 @@
 /*
- * Sets, segments, several axes, quantiles and facts about dtypes against NumPy: every case of fixtures/sets.bin, written by
- * scripts/fixtures/make_set_cases.py.  Then what NumPy does not say: abstract operands, bad input, scratch.
+ * Sets, segments, several axes, quantiles and facts about dtypes against NumPy: every case of
+ * fixtures/sets.bin, written by scripts/fixtures/make_set_cases.py.  Then what NumPy does not say:
+ * abstract operands, bad input, scratch.
  */
 #include "calibrax/array/sets.h"
 
@@ -193,7 +194,8 @@ TEST(every_allocation_may_fail)
     numpy_close(s);
 }
 
-/* What the array API requires of NaN and infinity as complex numbers, and numpy's unique does not do for complex ones. */
+/* What the array API requires of NaN and infinity as complex numbers, and numpy's unique does not
+ * do for complex ones. */
 TEST(complex_edges)
 {
     static const struct {

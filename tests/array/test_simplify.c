@@ -1,6 +1,6 @@
 /*
- * Simplified graphs: the same bits of every result as before, over random graphs and over the derivatives of every primitive;
- * and that each rule takes what it is meant to take.
+ * Simplified graphs: the same bits of every result as before, over random graphs and over the
+ * derivatives of every primitive; and that each rule takes what it is meant to take.
  */
 #include "derivative_rows.h"
 #include "graphs_random.h"

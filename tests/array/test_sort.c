@@ -1,4 +1,5 @@
-/* Sorting and selecting of every instruction set of this machine against the C library's qsort; ranks against a whole sort. */
+/* Sorting and selecting of every instruction set of this machine against the C library's qsort;
+ * ranks against a whole sort. */
 #include "check.h"
 
 #include <math.h>
@@ -126,7 +127,8 @@ static int by_key_and_place(const void *a, const void *b)
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Keys that differ: in all bits, in the highest alone, in the lowest behind long runs of equal high ones. */
+/* Keys that differ: in all bits, in the highest alone, in the lowest behind long runs of equal
+ * high ones. */
 static uint64_t high_bits(cbx_rng *r, size_t i, size_t n) { return (void)i, (void)n, cbx_rng_u64(r) << 50; }
 static uint64_t runs_and_low_bits(cbx_rng *r, size_t i, size_t n)
 {

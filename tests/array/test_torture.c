@@ -1,9 +1,11 @@
 /*
- * Every public array function: with each of its allocations made to fail in turn, and with bad input.
+ * Every public array function: with each of its allocations made to fail in turn, and with
+ * bad input.
  *
- * The list of calls is held against the declarations of calibrax/array/ops.h, so that a new function without a line here
- * fails the test.  Bad input must give the stated status and one sentence with the stated words and the operand's dtype
- * and shape, and leave the context as it was.
+ * The list of calls is held against the declarations of calibrax/array/ops.h, so that a new
+ * function without a line here fails the test.  Bad input must give the stated status and one
+ * sentence with the stated words and the operand's dtype and shape, and leave the context as
+ * it was.
  */
 #include "check.h"
 
@@ -16,8 +18,8 @@
 #include "calibrax/array/sets.h"
 #include "fail_alloc.h"
 
-/* Operands that every call may use: x (2, 3) and v (3,) float64, n (3,) int64 of 0..2, b (2, 3) bool, z (2, 3) complex128,
- * t: x transposed, which is no dense array; none (0,) float64. */
+/* Operands that every call may use: x (2, 3) and v (3,) float64, n (3,) int64 of 0..2, b (2, 3)
+ * bool, z (2, 3) complex128, t: x transposed, which is no dense array; none (0,) float64. */
 typedef struct given {
     cbx_array *x, *v, *n, *b, *z, *t, *none;
 } given;
@@ -444,7 +446,8 @@ FN(vecdot_lengths, cbx_vecdot(c, g->x, g->t, -1))
 #define N_TEXT   "int64 (3,)"
 #define ONE_TEXT "float64 ()"
 
-/* status, words of the sentence, dtype and shape of the operand it must name (NULL: no operand), why */
+/* status, words of the sentence, dtype and shape of the operand it must name (NULL: no
+ * operand), why */
 static const struct {
     call fn;
     cbx_status status;

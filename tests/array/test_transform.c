@@ -1,6 +1,7 @@
 /*
- * Functions as values, transforms and control flow: who owns what, what is refused in which words, what a failing body
- * leaves behind, memory over many steps, memory that runs out.  test_transform_jax.c has the values.
+ * Functions as values, transforms and control flow: who owns what, what is refused in which words,
+ * what a failing body leaves behind, memory over many steps, memory that runs out.
+ * test_transform_jax.c has the values.
  */
 #include "transform_support.h"
 

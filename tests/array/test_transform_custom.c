@@ -1,6 +1,7 @@
 /*
- * Derivatives that are not those of the operations: stop_gradient, custom_jvp, custom_vjp, checkpoint and scans that keep few
- * carries.  Values are closed forms, or the same function without the transform; test_transform_jax.c compares with JAX.
+ * Derivatives that are not those of the operations: stop_gradient, custom_jvp, custom_vjp,
+ * checkpoint and scans that keep few carries.  Values are closed forms, or the same function
+ * without the transform; test_transform_jax.c compares with JAX.
  */
 #include "transform_support.h"
 
@@ -198,7 +199,8 @@ FN(product)
     out[1] = cbx_add(c, in[2], in[2]);
     return CBX_OK;
 }
-/* Its tangent is ten times the true one: what shows which derivative was taken.  A loop carries values and tangents together. */
+/* Its tangent is ten times the true one: what shows which derivative was taken.  A loop carries
+ * values and tangents together. */
 FN(ten_times)
 {
     UNUSED;
@@ -279,7 +281,8 @@ TEST(rules_nest_in_control_flow)
     once(c, MADE(d, cbx_jacfwd(c, fs[0], 0, &d, &err)), in, grads);
     near(at(grads[0], 2), 10 * sin(at(y, 2)), "jacfwd: the rule's tangents over a batch");
 
-    /* each step multiplies the derivative by ten: d/dx_3 of 2^-4 prod sin(x_i), of which each carry counts ten times more */
+    /* each step multiplies the derivative by ten: d/dx_3 of 2^-4 prod sin(x_i), of which each carry
+     * counts ten times more */
     const cbx_fn *walk = CBX_FN(scan_of_product, f, 1, 1);
     cbx_array *slope = gradient(c, walk, x);
     double all = 1;
@@ -361,7 +364,8 @@ TEST(a_rule_for_cotangents)
 
     MADE(f, cbx_custom_vjp(c, PLAIN(scaled, 2, 1), CBX_FN(scaled_fwd, &f, 2, 4), PLAIN(scaled_bwd, 4, 2), &f, &err));
     const cbx_fn *sum = CBX_FN(sum_of_scaled, f, 2, 1);
-    /* the cotangent of the scalar a is summed by broadcasting's own rule only where a is one: give it the shape of x */
+    /* the cotangent of the scalar a is summed by broadcasting's own rule only where a is one: give
+     * it the shape of x */
     in[0] = cbx_add(c, cbx_zeros_like(c, x), a);
     once(c, MADE(d, cbx_grad(c, sum, 2, NULL, &d, &err)), in, r);
     for (size_t i = 0; i < 6; i++) {
@@ -393,7 +397,8 @@ TEST(a_rule_for_cotangents)
     same(c, cbx_index(c, b[0], 0, 1), w, "over a batch");
     same(c, compiled_gradient(c, walk, x), w, "compiled");
 
-    /* second derivatives are those of forward and backward: here of a forward function that is plain */
+    /* second derivatives are those of forward and backward: here of a forward function that
+     * is plain */
     MADE(plain, cbx_custom_vjp(c, PLAIN(scaled, 2, 1), PLAIN(scaled_fwd, 2, 4), PLAIN(scaled_bwd, 4, 2), &plain, &err));
     once(c, MADE(h, cbx_hessian(c, CBX_FN(sum_of_scaled, plain, 2, 1), 1, &h, &err)), in, b);
     for (size_t i = 0; i < 6; i++)

@@ -1,6 +1,7 @@
 /*
- * Derivatives as a user asks for them: by closed forms, by central differences, through control flow, nested in any order, of
- * several operands and results.  test_derivatives.c has every primitive.
+ * Derivatives as a user asks for them: by closed forms, by central differences, through control
+ * flow, nested in any order, of several operands and results.  test_derivatives.c has every
+ * primitive.
  */
 #include "grad_support.h"
 
@@ -173,7 +174,8 @@ FN(wrong) /* 2 x^2 whose derivative would be seen as x^2's: the check must see a
     return CBX_OK;
 }
 
-/* Forward and reverse mode agree, and with the Hessian, whose rows are derivatives of the gradient. */
+/* Forward and reverse mode agree, and with the Hessian, whose rows are derivatives of the
+ * gradient. */
 TEST(modes_agree)
 {
     given g;

@@ -1,6 +1,7 @@
 /*
- * Transforms and control flow against JAX: the functions of scripts/fixtures/make_transform_cases.py, written for our
- * arrays, must give what JAX gave (fixtures/transforms.h) in values, shapes and dtypes.
+ * Transforms and control flow against JAX: the functions of
+ * scripts/fixtures/make_transform_cases.py, written for our arrays, must give what JAX gave
+ * (fixtures/transforms.h) in values, shapes and dtypes.
  */
 #include "check.h"
 
@@ -183,7 +184,8 @@ FN(twice)
     return CBX_OK;
 }
 
-/* Everything at once.  The same lines run eagerly, under jit, vmap and scan, and for their shapes. */
+/* Everything at once.  The same lines run eagerly, under jit, vmap and scan, and for their
+ * shapes. */
 FN(smooth)
 {
     UNUSED;
@@ -528,7 +530,8 @@ TEST(own_derivatives)
     done(c);
 }
 
-/* ---- functions of the user with formulas: s / sqrt(q) of sums s of terms a b + sin a, and q of their squares, from 1 ---- */
+/* ---- functions of the user with formulas: s / sqrt(q) of sums s of terms a b + sin a, and q of
+ * their squares, from 1 ---- */
 
 typedef double sums[2];
 

@@ -1,4 +1,5 @@
-/* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows is here, and is run. */
+/* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows is
+ * here, and is run. */
 #include "transform_support.h"
 
 #include "calibrax/array/linalg.h"
@@ -35,7 +36,8 @@ static cbx_status smooth_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size
     return CBX_OK;
 }
 
-/* Exponential smoothing along the first axis: s[t] = (1 - alpha) s[t-1] + alpha x[t], s[-1] = x[0]. */
+/* Exponential smoothing along the first axis: s[t] = (1 - alpha) s[t-1] + alpha x[t], s[-1]
+ * = x[0]. */
 static cbx_array *smoothed(cbx_ctx *c, cbx_array *x, double alpha)
 {
     cbx_array *first = cbx_index(c, x, 0, 0), *out[2];

@@ -1,5 +1,6 @@
 /*
- * Derivatives where a formula that divides would fail: elements that are 0, equal singular values, matrices without full rank.
+ * Derivatives where a formula that divides would fail: elements that are 0, equal singular values,
+ * matrices without full rank.
  */
 #include "grad_support.h"
 
@@ -63,7 +64,8 @@ FN(determinant)
     return CBX_OK;
 }
 
-/* Of every rank, with the pivot that is 0 at every place: alone, compiled, and beside each other in a batch. */
+/* Of every rank, with the pivot that is 0 at every place: alone, compiled, and beside each other in
+ * a batch. */
 TEST(determinants_of_singular_matrices)
 {
     static const double stack[][9] = { { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 0, 1, 0, 0, 0, 1, 0, 0, 0 },

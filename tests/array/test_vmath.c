@@ -1,5 +1,6 @@
 /*
- * Inline exp and log against the C library: float against its double, double against its long double.
+ * Inline exp and log against the C library: float against its double, double against its
+ * long double.
  */
 #include "check.h"
 

@@ -1,5 +1,6 @@
 /*
- * What the tests of transforms share: arrays to work on, functions that do simple things, and one call of every operation.
+ * What the tests of transforms share: arrays to work on, functions that do simple things, and one
+ * call of every operation.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_TRANSFORM_SUPPORT_H
 #define CALIBRAX_TESTS_ARRAY_TRANSFORM_SUPPORT_H

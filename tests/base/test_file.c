@@ -338,7 +338,8 @@ static int torn_after_kills(writer_fn writer, int kills)
     return torn;
 }
 
-/* What stands at the path is the old file until the commit, whatever a library does to the temporary. */
+/* What stands at the path is the old file until the commit, whatever a library does to the
+ * temporary. */
 TEST(replacements)
 {
     const char *path = in_folder("replaced");

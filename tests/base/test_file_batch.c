@@ -1,4 +1,5 @@
-/* Files that take their places together: none before, all behind the commit, old ones with their permissions; what cannot is told. */
+/* Files that take their places together: none before, all behind the commit, old ones with their
+ * permissions; what cannot is told. */
 #include "check.h"
 
 #include <stdio.h>
@@ -104,7 +105,8 @@ TEST(what_was_there)
     cbx_ctx_free(ctx);
 }
 
-/* A place that turned into a folder: those before it are there, it is told, those behind it are gone. */
+/* A place that turned into a folder: those before it are there, it is told, those behind it
+ * are gone. */
 TEST(a_place_that_cannot_be_taken)
 {
     static const size_t sizes[] = { 5, 20 }; /* synced one by one, and together */

@@ -1,4 +1,5 @@
-/* gzip: what was packed comes back; torn, foreign and too much are named; the same bytes each time. */
+/* gzip: what was packed comes back; torn, foreign and too much are named; the same bytes
+ * each time. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * JSON when memory runs out.  Values take their memory from malloc, so malloc itself is replaced here and its n-th call
- * fails, while parsing, building, copying: each must come out as a failure or as the right value, with nothing left
- * allocated.
+ * JSON when memory runs out.  Values take their memory from malloc, so malloc itself is replaced
+ * here and its n-th call fails, while parsing, building, copying: each must come out as a failure
+ * or as the right value, with nothing left allocated.
  */
 #include "check.h"
 
@@ -61,7 +61,8 @@ CBX_API void free(void *p)
 }
 #endif
 
-/* Members enough for slots, a number of more than 64 digits, a string and a key with escapes, an array that grows. */
+/* Members enough for slots, a number of more than 64 digits, a string and a key with escapes, an
+ * array that grows. */
 static const char text[] =
     "[[1,2.5,NaN,true,12345678901234567890,7,8,9,10],{\"a\":1,\"b\":\"c\",\"\\u00e9\":\"\\n\",\"d\":{},"
     "\"e\":0,\"f\":0,\"g\":0,\"h\":0,\"i\":0,\"j\":0},null,0."

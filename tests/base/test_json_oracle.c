@@ -1,6 +1,6 @@
 /*
- * Our reader against json-c: every JSON text of the fixtures, cut at each byte if it is short, and damaged at random places by a
- * fixed seed.
+ * Our reader against json-c: every JSON text of the fixtures, cut at each byte if it is short, and
+ * damaged at random places by a fixed seed.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* JSON in pieces of any length is what the parser of whole texts reads, fault by fault; sieves take elements out. */
+/* JSON in pieces of any length is what the parser of whole texts reads, fault by fault; sieves take
+ * elements out. */
 #include "check.h"
 
 #include <stdio.h>

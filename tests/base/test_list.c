@@ -1,4 +1,5 @@
-/* Growing arrays: contents kept through every growth, old sizes reported to the allocator, memory that runs out. */
+/* Growing arrays: contents kept through every growth, old sizes reported to the allocator, memory
+ * that runs out. */
 #include "check.h"
 
 #include <math.h>

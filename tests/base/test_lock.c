@@ -89,7 +89,8 @@ static void child_counts(const counting *c)
     _exit(0);
 }
 
-/* Children add 1 to a number in a file, many times; without the lock all read it before the first writes. */
+/* Children add 1 to a number in a file, many times; without the lock all read it before the
+ * first writes. */
 static int count_after(int children, int times, bool locked)
 {
     cbx_err err = CBX_ERR_INIT;

@@ -1,4 +1,5 @@
-/* OpenBLAS on first use: what the environment shows during the load and after it, threads, and a missing routine. */
+/* OpenBLAS on first use: what the environment shows during the load and after it, threads, and a
+ * missing routine. */
 #include "check.h"
 
 #include <dirent.h>

@@ -47,7 +47,8 @@ TEST(streams_and_seeds_differ)
         for (size_t j = 0; j < i; j++) CHECK(first[i] != first[j], "seed and stream both count, in all 64 bits");
 }
 
-/* Mean of n draws is within 5 standard errors, and so is the mean of squares: both fail by chance once in a million. */
+/* Mean of n draws is within 5 standard errors, and so is the mean of squares: both fail by chance
+ * once in a million. */
 TEST(moments)
 {
     const int n = 100000;
@@ -67,7 +68,8 @@ TEST(moments)
     CHECK_LE(fabs(zzzz / n - 3), 5 * sqrt(96.0 / n), "fourth moment is 3, its variance 96");
 }
 
-/* Chi-square over the cells of 0..m-1 against the 1 - 1e-6 quantile, by Wilson & Hilferty, PNAS 17 (1931) 684-688. */
+/* Chi-square over the cells of 0..m-1 against the 1 - 1e-6 quantile, by Wilson & Hilferty, PNAS 17
+ * (1931) 684-688. */
 static double chi_square_over_limit(uint64_t (*draw)(cbx_rng *, uint64_t), uint64_t m)
 {
     double count[64] = { 0 }, chi2 = 0, n = 64000, k = (double)m - 1;

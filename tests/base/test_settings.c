@@ -257,7 +257,8 @@ TEST(bad_options_are_refused)
     }
 }
 
-/* A program built before the settings were: its options end where they begin, and what lies behind is not read. */
+/* A program built before the settings were: its options end where they begin, and what lies behind
+ * is not read. */
 TEST(older_options_are_taken)
 {
     cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;

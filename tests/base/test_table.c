@@ -38,7 +38,8 @@ TEST(numbers_in_order_of_first_appearance)
     cbx_names_clear(&w);
 }
 
-/* An entry's value may change, equal hashes are distinguished by the caller, and hash 0 is one like any other. */
+/* An entry's value may change, equal hashes are distinguished by the caller, and hash 0 is one like
+ * any other. */
 static bool is_even_as(const void *user, size_t value, const void *key)
 {
     (void)user;

@@ -104,7 +104,8 @@ static const char *format_g17(double v, char *buf)
     return buf;
 }
 
-/* The first nearest decimal that reads back, without the rule for powers of two: right but for some of those. */
+/* The first nearest decimal that reads back, without the rule for powers of two: right but for some
+ * of those. */
 static const char *format_nearest(double v, char *buf)
 {
     int n = 1;

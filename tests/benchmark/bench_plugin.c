@@ -1,6 +1,7 @@
 /*
- * Benchmarks to run, good and bad, as a user would write them.  config.log names a file that gets a line a phase; config.fail names the
- * phase that fails, config.crash the one that ends the process, config.hang the one that takes for ever.
+ * Benchmarks to run, good and bad, as a user would write them.  config.log names a file that gets a
+ * line a phase; config.fail names the phase that fails, config.crash the one that ends the process,
+ * config.hang the one that takes for ever.
  */
 #include <math.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* Case files of commands as benchmarks: all members, what is refused and how it is named, cut at each byte. */
+/* Case files of commands as benchmarks: all members, what is refused and how it is named, cut at
+ * each byte. */
 #include "check.h"
 
 #include <stdio.h>

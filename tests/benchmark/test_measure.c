@@ -1,4 +1,5 @@
-/* One benchmark in this process: phases in order, tear-down after every fault, batches, work, definitions. */
+/* One benchmark in this process: phases in order, tear-down after every fault, batches, work,
+ * definitions. */
 #include "check.h"
 
 #include <math.h>

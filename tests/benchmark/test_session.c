@@ -1,4 +1,5 @@
-/* Sessions: launches of shared objects, commands and functions of this program into a run; failures, targets, interruption. */
+/* Sessions: launches of shared objects, commands and functions of this program into a run;
+ * failures, targets, interruption. */
 #include "check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* A plug-in of another version, or without what it needs: one object a fault, chosen when it is compiled; 0: without fault, and
- * without need of the library, so that any program can load it. */
+/* A plug-in of another version, or without what it needs: one object a fault, chosen when it is
+ * compiled; 0: without fault, and without need of the library, so that any program can load it. */
 #include "calibrax/perf/case/plugin.h"
 
 #if FAULT == 1 /* of a later header */

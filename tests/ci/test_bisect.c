@@ -1,5 +1,6 @@
 /*
- * The search for a commit under noise: simulated histories, ends that are not good and bad, merges, broken commits, state.
+ * The search for a commit under noise: simulated histories, ends that are not good and bad, merges,
+ * broken commits, state.
  */
 #include "check.h"
 
@@ -37,7 +38,8 @@ static void line(history *h, size_t n, size_t truth)
     }
 }
 
-/* Two branches of k commits each from the good end (even and odd numbers), and a merge at the end. */
+/* Two branches of k commits each from the good end (even and odd numbers), and a merge at
+ * the end. */
 static void diamond(history *h, size_t k, size_t truth)
 {
     size_t used = 0;
@@ -122,7 +124,8 @@ static size_t histories_wanted(void)
     return text ? (size_t)strtoul(text, NULL, 10) : 200;
 }
 
-/* Seven halvings of 128 commits at 25 launches each: what a classic bisection needs for the same success. */
+/* Seven halvings of 128 commits at 25 launches each: what a classic bisection needs for the same
+ * success. */
 #define CLASSIC_LAUNCHES (7 * 25)
 
 TEST(finds_a_small_step)
@@ -189,7 +192,8 @@ TEST(ends_are_tested_first)
     cbx_ctx_free(ctx);
 }
 
-/* What the ends take where nothing is to be found, and that a step which their launches can show is still found. */
+/* What the ends take where nothing is to be found, and that a step which their launches can show is
+ * still found. */
 TEST(equal_ends_are_given_up_early)
 {
     static const struct {
@@ -226,7 +230,8 @@ TEST(equal_ends_are_given_up_early)
     cbx_ctx_free(ctx);
 }
 
-/* Against counting: of the given values, how many continuations of normal noise end beyond the odds. */
+/* Against counting: of the given values, how many continuations of normal noise end beyond
+ * the odds. */
 TEST(hope_is_a_probability)
 {
     cbx__moments a = { 0, 0, 0 }, b = { 0, 0, 0 };
@@ -260,7 +265,8 @@ TEST(hope_is_a_probability)
     CHECK_GT(cbx__fit_hope(&a, &b, 1e6, 20), 0.5, "of many launches more is hoped");
 }
 
-/* False alarms on ranges without a change: at most 1 - confidence, by the e-value of the ends; 7.6 % is 4.4 deviations above 5 % of 1000. */
+/* False alarms on ranges without a change: at most 1 - confidence, by the e-value of the ends; 7.6
+ * % is 4.4 deviations above 5 % of 1000. */
 TEST(unchanged_ranges_stay_so)
 {
     cbx_ctx *ctx = cbx_test_context();
@@ -400,7 +406,8 @@ TEST(posterior_is_the_formula)
     CHECK_LE(fabs(cbx__bad_probability(&rows, p, 2) - (p[0] + p[1] + p[2])), 1e-15, "bad");
     CHECK_LE(fabs(cbx__gain(0.5, 50) - log(2)), 1e-6, "a sure value tells one bit");
     CHECK_LE(cbx__gain(0.5, 0), 1e-12, "one without a shift has no information");
-    /* capacity of the binary-input channel at amplitude 1: 0.4859 bit (Proakis, Digital Communications, ch. 7) */
+    /* capacity of the binary-input channel at amplitude 1: 0.4859 bit (Proakis, Digital
+     * Communications, ch. 7) */
     CHECK_LE(fabs(cbx__gain(0.5, 2) / log(2) - 0.4859), 1e-3, "known capacity");
     CHECK_LE(cbx__gain(0.1, 2), cbx__gain(0.5, 2), "an even chance tells most");
 }

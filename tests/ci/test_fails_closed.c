@@ -1,4 +1,5 @@
-/* A gate must not pass because it could not look: every way that is known, with the outcome or reason that names it and the exit code. */
+/* A gate must not pass because it could not look: every way that is known, with the outcome or
+ * reason that names it and the exit code. */
 #include "check.h"
 
 #include <math.h>

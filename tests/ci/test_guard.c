@@ -303,7 +303,8 @@ TEST(junit)
     }
 }
 
-/* 1,200 findings: the comment stays below its limit, and the regression is in it though it comes last. */
+/* 1,200 findings: the comment stays below its limit, and the regression is in it though it
+ * comes last. */
 TEST(markdown_is_bounded)
 {
     static char points[2][1 << 16];

@@ -1,4 +1,5 @@
-/* Candidates, subjects and comparisons of revisions in a real repository, when memory lacks at each of their allocations. */
+/* Candidates, subjects and comparisons of revisions in a real repository, when memory lacks at each
+ * of their allocations. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * Plug-ins with one fault each, for tests/cli/test_plugin.py: compiled with FAULT defined as what is wrong.
+ * Plug-ins with one fault each, for tests/cli/test_plugin.py: compiled with FAULT defined as what
+ * is wrong.
  */
 #include "calibrax/perf/case/plugin.h"
 

@@ -1,5 +1,6 @@
 /*
- * Case `exits`, for tests/cli/test_exits.py: baselines that are right, wrong, or crash, with and without the declaration that they must fail.
+ * Case `exits`, for tests/cli/test_exits.py: baselines that are right, wrong, or crash, with and
+ * without the declaration that they must fail.
  */
 #include "calibrax/perf/case/plugin.h"
 

@@ -99,7 +99,8 @@ trap 'rm -rf "$work"' EXIT
 "$root/scripts/install.sh" --note "$lib" | grep -q "LD_LIBRARY_PATH=$lib" || fail "no sentence about '$lib', where the loader does not look"
 [ -z "$("$root/scripts/install.sh" --note "$(dirname "$(ldconfig -p | sed -n 's/.*=> //p' | head -n 1)")")" ] || fail "a sentence about a folder where the loader looks"
 
-# what is to be measured is the user's own: C functions in shared objects, a Python module, any command
+# what is to be measured is the user's own: C functions in shared objects, a Python module, any
+# command
 cat > "$work/sum.c" << 'END'
 #include <calibrax/perf/case/plugin.h>
 static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)

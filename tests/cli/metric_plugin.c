@@ -1,5 +1,6 @@
 /*
- * A plug-in with metrics, for tests/cli/test_metrics.py; compiled with FAULT defined it has one fault.
+ * A plug-in with metrics, for tests/cli/test_metrics.py; compiled with FAULT defined it has
+ * one fault.
  */
 #include <math.h>
 

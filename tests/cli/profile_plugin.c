@@ -1,4 +1,5 @@
-/* Functions to profile: of numbers, of sizes, of arrays, one that compiles at first, one that does nothing. */
+/* Functions to profile: of numbers, of sizes, of arrays, one that compiles at first, one that does
+ * nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,8 @@ void squares(void *state)
 
 void squares_teardown(void *state) { free(state); }
 
-/* In each launch once: tells PLUGIN_LOG if the folder of its cache held what an earlier launch left, and leaves it there. */
+/* In each launch once: tells PLUGIN_LOG if the folder of its cache held what an earlier launch
+ * left, and leaves it there. */
 static void make_ready(void)
 {
     const char *folder = getenv("PLUGIN_CACHE"), *log = getenv("PLUGIN_LOG");

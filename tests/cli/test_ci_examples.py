@@ -196,7 +196,8 @@ def the_workflow(p):
     equal(job("5", "refs/pull/8/merge", "0.01"), 0, "the next pull request is compared with the new baseline")
 
 
-# Pipelines of GitLab by kind, with the predefined variables that each has, after its page "Predefined CI/CD variables reference".
+# Pipelines of GitLab by kind, with the predefined variables that each has, after its page
+# "Predefined CI/CD variables reference".
 PIPELINES = {"merge request": {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "9", "CI_MERGE_REQUEST_PROJECT_ID": "5", "CI_PROJECT_ID": "6"},  # 6: a fork
              "default branch": {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_PROJECT_ID": "5"},
              "schedule": {"CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": "main", "CI_PROJECT_ID": "5"},

@@ -84,7 +84,8 @@ def failing_command(p):
 
 
 def documents_and_rows(p):
-    # five launches: no interval at 95 % (2 / 2^5 is more than 0.05), so the verdict is known whatever the machine does
+    # five launches: no interval at 95 % (2 / 2^5 is more than 0.05), so the verdict is known
+    # whatever the machine does
     done = p.run("exec", "--launches", "5", "true", "true", "--json", "--out", "rows.jsonl", expect=3)
     document = json.loads(done.stdout)
     equal((document["schema"], document["version"]), ("nperf-rows", 2), "schema")

@@ -57,7 +57,8 @@ def values(run, metric):
             if metric in q["metrics"] and math.isfinite(q["metrics"][metric]["value"])}
 
 
-# compare.py asks NumPy and SciPy for a geometric mean and a test that is not asked for here: these stand in for 200 MB.
+# compare.py asks NumPy and SciPy for a geometric mean and a test that is not asked for here: these
+# stand in for 200 MB.
 STAND_INS = {"numpy.py": "class array(list):\n    def any(self):\n        return any(self)\n",
              "scipy/__init__.py": "",
              "scipy/stats.py": "import math\nfrom numpy import array\nmannwhitneyu = None\ndef gmean(rows):\n    return array([math.prod(c) ** (1 / len(c)) for c in zip(*rows)])\n"}

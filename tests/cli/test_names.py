@@ -13,7 +13,8 @@ import xml.etree.ElementTree
 from harness import CALIBRAX, NPERF, check, equal, main
 from made_rows import launched, row, text
 
-# a line of its own, the escapes of a terminal (7 bit, and 8 bit as UTF-8), and what HTML, Markdown, LaTeX, CSV and workflow commands take for theirs
+# a line of its own, the escapes of a terminal (7 bit, and 8 bit as UTF-8), and what HTML, Markdown,
+# LaTeX, CSV and workflow commands take for theirs
 NASTY = "n\nFORGED line\r\n::error::FORGED\x1b[2J\x1b]0;FORGED\x07\x7f\x9b31m\x85FORGED|`<script>x</script>&\"'\\input{x}$%_#^~,;]]>-->"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 VOID = {"meta", "link", "br", "img", "input", "hr", "col", "path", "rect", "line", "circle", "polyline", "polygon", "use", "stop"}

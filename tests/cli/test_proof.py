@@ -29,7 +29,8 @@ def record(p):
         return json.load(f)
 
 
-# One for each way by which a cheat is refused, and each part of the sandbox; CALIBRAX_LONG_TESTS=1 and `make report-selftest` run all of them.
+# One for each way by which a cheat is refused, and each part of the sandbox; CALIBRAX_LONG_TESTS=1
+# and `make report-selftest` run all of them.
 SOME = ("replay", "nan", "one-wrong", "mutate-inputs", "read-descriptors", "late", "side-thread", "side-process", "clock-half", "sandbag", "forge-epoch",
         "excuse-late", "eat-in-children", "grow-output", "more-threads", "exit", "endless-line", "parent-memory", "oracle-files", "state-in-kernel",
         "network", "signal-parent", "realtime", "namespace", "state-in-lock", "state-in-hint", "python-short-but-one", "python-helper", "python-first-call")

@@ -27,7 +27,8 @@ def doctor_without_a_worker(p):
     has(done.stdout, "FAIL", "marked in the list")
 
 
-# Cases, and how many planted faults at how many points they have at the least: faults times words of the points.
+# Cases, and how many planted faults at how many points they have at the least: faults times words
+# of the points.
 MUTANTS = {"semiring_matmul": 24, "semiring_conv": 30, "dense_matmul": 8, "ell_edge_aggregate": 60, "ell_matmul": 40, "ell_row_softmax": 12,
            "array_ops": 30, "array_qmap": 3}
 

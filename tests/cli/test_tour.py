@@ -29,7 +29,8 @@ def shows_what_it_prints(manual):
 MANUALS = ("tutorial/tour.md", "how-to/gate.md", "how-to/metrics.md", "how-to/monitoring.md", "how-to/web-pages.md", "reference/store.md", "reference/importers.md", "reference/exporters.md", "explanation/changepoints.md")
 
 
-# Pages of docs/integrations, which use the runs of its index; of some the commands are those of an environment of scripts/setup-refs.sh, which has a module.
+# Pages of docs/integrations, which use the runs of its index; of some the commands are those of an
+# environment of scripts/setup-refs.sh, which has a module.
 INTEGRATIONS = {"benchmark-formats": None, "asv": None, "prometheus": None, "opentelemetry": None, "mlflow": None, "traces": None, "ci": None, "web-pages": None,
                 "wandb": ("wandb", "wandb"), "pytest": ("pytest", "pytest"), "jax": ("adapters", "jax"), "scikit-learn": ("adapters", "sklearn"), "torch": ("torch", "torch")}
 PAGES = os.path.join(SOURCE, "docs/integrations")

@@ -168,7 +168,8 @@ def many_edges(p):
         seconds[order] = time.monotonic() - start
         equal(notes, [], order)
     equal(found["hostile"], found["plain"], "the same spans")
-    # span i is inside span i - 1, from i to 2 depth - 1 - i: 2 us of its own, and the innermost 1 us
+    # span i is inside span i - 1, from i to 2 depth - 1 - i: 2 us of its own, and the innermost 1
+    # us
     equal(found["plain"]["1", "k0", None]["calls"]["value"], lanes * depth / 50, "calls")
     close(found["plain"]["1", "k0", None]["self_time"]["value"], lanes * depth / 50 * 2e-6, "own time")
     close(found["plain"]["1", f"k{(depth - 1) % 50}", None]["self_time"]["value"], lanes * (depth / 50 * 2e-6 - 1e-6), "own time of the innermost")

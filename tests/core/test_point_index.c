@@ -1,4 +1,5 @@
-/* Points by name, scenario and tags: as a list of them that is searched would say, through many widenings. */
+/* Points by name, scenario and tags: as a list of them that is searched would say, through many
+ * widenings. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * The machine probe: its loops do what they are timed for, its rates stand in the relations that hold on any machine, its bound
- * is the roofline's, and its cache holds nothing that is damaged.  No absolute number is asked for.
+ * The machine probe: its loops do what they are timed for, its rates stand in the relations that
+ * hold on any machine, its bound is the roofline's, and its cache holds nothing that is damaged.
+ * No absolute number is asked for.
  */
 #include "check.h"
 
@@ -43,7 +44,8 @@ static size_t tables_of_this_machine(const cbx__probe_loops *tables[3])
     return n;
 }
 
-/* Elements of a that are not what copy (s = 0, b alone) or triad should have left, and all behind n that changed. */
+/* Elements of a that are not what copy (s = 0, b alone) or triad should have left, and all behind n
+ * that changed. */
 static size_t wrong_elements(const double *a, const double *b, const double *c, double s, size_t n, size_t size)
 {
     size_t wrong = 0;
@@ -80,7 +82,8 @@ TEST(loops_do_their_work)
     }
 }
 
-/* Each type has a loop or a reason, and the rates say which; the loops of one CPU run whatever its count of rounds. */
+/* Each type has a loop or a reason, and the rates say which; the loops of one CPU run whatever its
+ * count of rounds. */
 TEST(narrow_types)
 {
     for (int i = 0; i < CBX_NARROW_COUNT; i++) {
@@ -176,7 +179,8 @@ TEST(rates_stand_in_their_relations)
     CHECK(broken_relation(&wrong) != NULL, "and a narrow type that a loop of wider ones stands for");
 }
 
-/* Products of whole numbers are put together where there is no instruction: as the language has them. */
+/* Products of whole numbers are put together where there is no instruction: as the language
+ * has them. */
 TEST(products_of_lanes)
 {
     static const uint64_t cases[][2] = {
@@ -324,7 +328,8 @@ TEST(json_keeps_every_bit)
     cbx_text_clear(&text);
 }
 
-/* Finds "key" in the text and puts something else in place of its value, up to the end of the line. */
+/* Finds "key" in the text and puts something else in place of its value, up to the end of
+ * the line. */
 static char *damaged(const char *text, const char *key, const char *value)
 {
     size_t room = strlen(text) + strlen(value) + 64;

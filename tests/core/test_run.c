@@ -1,4 +1,5 @@
-/* Runs: the files of the Python package byte for byte, reading rules, building, sharing, equality, copies. */
+/* Runs: the files of the Python package byte for byte, reading rules, building, sharing,
+ * equality, copies. */
 #include "check.h"
 
 #include <math.h>

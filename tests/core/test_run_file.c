@@ -1,6 +1,6 @@
 /*
- * Run files read in pieces against the reader that holds them whole: the same runs, the same messages, of every file here, cut at each
- * byte and changed at each.
+ * Run files read in pieces against the reader that holds them whole: the same runs, the same
+ * messages, of every file here, cut at each byte and changed at each.
  */
 #include "check.h"
 

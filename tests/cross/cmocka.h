@@ -1,6 +1,6 @@
 /*
- * As much of cmocka as the kernels' tests use, for machines that are emulated and have no such library: a failed assertion ends the
- * program with status 1.
+ * As much of cmocka as the kernels' tests use, for machines that are emulated and have no such
+ * library: a failed assertion ends the program with status 1.
  */
 #ifndef TESTS_CROSS_CMOCKA_H
 #define TESTS_CROSS_CMOCKA_H

@@ -1,8 +1,9 @@
 /*
- * Random kernels as code of another machine, for kernels.c, which runs it there: on a machine with LLVM.
+ * Random kernels as code of another machine, for kernels.c, which runs it there: on a machine
+ * with LLVM.
  *
- *     emit_kernels N FOLDER    writes kernels.o, and stubs.c: hashes of the kernels in the order of the object's table, and the loops that it
- *                              calls
+ *     emit_kernels N FOLDER    writes kernels.o, and stubs.c: hashes of the kernels in the order of
+ *                              the object's table, and the loops that it calls
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Compiled kernels on an emulated machine against the interpreter there, byte for byte: the code is that of emit_kernels.c, and the kernels
- * and data are made again from the same seeds.
+ * Compiled kernels on an emulated machine against the interpreter there, byte for byte: the code is
+ * that of emit_kernels.c, and the kernels and data are made again from the same seeds.
  */
 #include <stdlib.h>
 

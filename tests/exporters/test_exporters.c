@@ -1,4 +1,5 @@
-/* Exporters as a user calls them: tables by the letter, digits, what is best, files that are in the way, memory that runs out. */
+/* Exporters as a user calls them: tables by the letter, digits, what is best, files that are in the
+ * way, memory that runs out. */
 #include "check.h"
 
 #include <math.h>
@@ -265,7 +266,8 @@ TEST(figures, setup, teardown)
     CHECK_GT(cbx_test_fail_each(draw_figures, s->folder, "figures"), 5, "something was allocated");
 }
 
-/* Lines are drawn over the points that have the metric: one without it, and without the tag, does not matter. */
+/* Lines are drawn over the points that have the metric: one without it, and without the tag, does
+ * not matter. */
 TEST(lines_without_a_point, setup, teardown)
 {
     state *s = *test_state;

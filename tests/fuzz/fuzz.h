@@ -1,6 +1,6 @@
 /*
- * One fuzz entry: a function of the bytes `data`, of which there are `size`. It is libFuzzer's in the build kind "fuzz", and is replayed
- * over its corpus (replay.c) in every other.
+ * One fuzz entry: a function of the bytes `data`, of which there are `size`. It is libFuzzer's in
+ * the build kind "fuzz", and is replayed over its corpus (replay.c) in every other.
  *
  *     FUZZ_ENTRY(.most = 50)
  *     {

@@ -1,5 +1,6 @@
 /*
- * Any bytes as what call.py writes of a Python function; the first one is left out.  What is accepted is a measurement: times that are times.
+ * Any bytes as what call.py writes of a Python function; the first one is left out.  What is
+ * accepted is a measurement: times that are times.
  */
 #include <math.h>
 #include <stdlib.h>

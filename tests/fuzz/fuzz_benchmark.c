@@ -1,5 +1,6 @@
 /*
- * Any bytes as what a command prints: what is accepted is complete, what is not is a failure with words.
+ * Any bytes as what a command prints: what is accepted is complete, what is not is a failure
+ * with words.
  */
 #include <stdlib.h>
 #include <string.h>

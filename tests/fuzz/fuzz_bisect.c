@@ -1,5 +1,6 @@
 /*
- * States of a bisection, and the benchmark's output.  What is taken in comes out again as it was, and any state leads somewhere.
+ * States of a bisection, and the benchmark's output.  What is taken in comes out again as it was,
+ * and any state leads somewhere.
  */
 #include <math.h>
 #include <stdint.h>

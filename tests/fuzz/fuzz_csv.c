@@ -1,5 +1,5 @@
-/* Fuzz entry of the reader of tables: a column alone holds what it holds among all, and every cell was a number of the text;
- * its words are as many. */
+/* Fuzz entry of the reader of tables: a column alone holds what it holds among all, and every cell
+ * was a number of the text; its words are as many. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

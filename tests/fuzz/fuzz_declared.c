@@ -1,4 +1,5 @@
-/* Any bytes as a case file: what is accepted is a whole case, whose points have labels, shapes and work. */
+/* Any bytes as a case file: what is accepted is a whole case, whose points have labels, shapes
+ * and work. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /*
- * Any bytes as the documents that nperf reads beside rows: a drift manifest, an op_matrix and a fragment of one, a bundle, the record of a selftest;
- * and as a compressed sidecar.  Whatever they hold, a page made of them has no tag that the page did not make.
+ * Any bytes as the documents that nperf reads beside rows: a drift manifest, an op_matrix and a
+ * fragment of one, a bundle, the record of a selftest; and as a compressed sidecar.  Whatever they
+ * hold, a page made of them has no tag that the page did not make.
  */
 #include <stdlib.h>
 #include <string.h>

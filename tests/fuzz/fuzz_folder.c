@@ -1,6 +1,7 @@
 /*
- * Any bytes as folders of results: those of asv (results, machine.json, benchmarks.json) and of criterion.rs (benchmark.json, estimates.json,
- * sample.json), and a file of samples beside one of NVBench.  Whatever a file holds, its folder gives runs that can be written and read again, or a
+ * Any bytes as folders of results: those of asv (results, machine.json, benchmarks.json) and of
+ * criterion.rs (benchmark.json, estimates.json, sample.json), and a file of samples beside one of
+ * NVBench.  Whatever a file holds, its folder gives runs that can be written and read again, or a
  * sentence that names it.
  */
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * Any bytes as a gzip file: what comes out stays within its limit, a file that is refused gets a message.
+ * Any bytes as a gzip file: what comes out stays within its limit, a file that is refused gets a
+ * message.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /*
- * Any bytes as an HDF5 file, of which everything is read.  What comes out is an array of the form that was told before, or a sentence.
+ * Any bytes as an HDF5 file, of which everything is read.  What comes out is an array of the form
+ * that was told before, or a sentence.
  *
- * libhdf5 itself is not made to withstand forged files (hdf5.h): a finding whose frames are all the library's is none of ours, and
- * tests/array/test_hdf5_forged.c counts those.
+ * libhdf5 itself is not made to withstand forged files (hdf5.h): a finding whose frames are all the
+ * library's is none of ours, and tests/array/test_hdf5_forged.c counts those.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Any bytes as HLO: what is accepted has shares between 0 and 1, and no more fused than there is. */
+/* Any bytes as HLO: what is accepted has shares between 0 and 1, and no more fused than
+ * there is. */
 #include <stdlib.h>
 
 #include "calibrax/profiling/hlo.h"

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a file of a benchmark tool: by the format they look like, and by every format that is asked for.  A run that comes of it
- * must be one that can be written and read again.
+ * Any bytes as a file of a benchmark tool: by the format they look like, and by every format that
+ * is asked for.  A run that comes of it must be one that can be written and read again.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes in the place of a store's index, index.sqlite: a cache that may hold anything, and costs at most the time to make it again.  The
- * runs are found all the same.
+ * Any bytes in the place of a store's index, index.sqlite: a cache that may hold anything, and
+ * costs at most the time to make it again.  The runs are found all the same.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * Any bytes into the JSON parser.  json-c must accept or refuse them as we do and read the same.  What parses is written in two
- * forms; each must parse again to an equal value, and the first form must be a fixed point of parse and write.  What is read in
- * pieces is what is read at once, with the same fault at the same place.
+ * Any bytes into the JSON parser.  json-c must accept or refuse them as we do and read the same.
+ * What parses is written in two forms; each must parse again to an equal value, and the first form
+ * must be a fixed point of parse and write.  What is read in pieces is what is read at once, with
+ * the same fault at the same place.
  */
 #include <stdint.h>
 #include <stdio.h>

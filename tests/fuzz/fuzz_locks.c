@@ -1,8 +1,9 @@
 /*
- * Any bytes as what tells of locks: /proc/PID/fdinfo/FD, and the words of NPERF_LOCKS, by which a program says to those it starts which locks
- * they have already.  The first byte chooses.
+ * Any bytes as what tells of locks: /proc/PID/fdinfo/FD, and the words of NPERF_LOCKS, by which a
+ * program says to those it starts which locks they have already.  The first byte chooses.
  *
- * A descriptor holds a lock exactly if a line of its own begins with "lock:"; and no word makes a lock ours that nobody gave us.
+ * A descriptor holds a lock exactly if a line of its own begins with "lock:"; and no word makes a
+ * lock ours that nobody gave us.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
- * Any bytes as files that the kernel shows of a machine: CPUs, caches, memory groups, energy counters, devices.  They lie below a folder as
- * a captured machine does (files.h).
+ * Any bytes as files that the kernel shows of a machine: CPUs, caches, memory groups, energy
+ * counters, devices.  They lie below a folder as a captured machine does (files.h).
  *
- * What is read must be within its bounds, read the same again, and lists of CPUs are held against a reader of their own.
+ * What is read must be within its bounds, read the same again, and lists of CPUs are held against a
+ * reader of their own.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Fuzz entry of the NPY reader: whatever decodes must come back unchanged from what we write of it. */
+/* Fuzz entry of the NPY reader: whatever decodes must come back unchanged from what we write
+ * of it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

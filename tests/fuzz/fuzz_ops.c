@@ -1,15 +1,16 @@
 /*
- * Fuzz entry of the array engine: bytes are a program of array functions over a few small arrays of any dtype, shape and
- * layout.  It is run by every witness of a list, and step by step
+ * Fuzz entry of the array engine: bytes are a program of array functions over a few small arrays of
+ * any dtype, shape and layout.  It is run by every witness of a list, and step by step
  *
- *   - all witnesses give the same bits (views as they come, dense copies of everything, other backends),
+ *   - all witnesses give the same bits (views as they come, dense copies of everything, other
+ *     backends),
  *   - shape and dtype are those that a run on abstract operands gives,
  *   - a naive evaluator (naive.h), which shares no code with the engine, gives the same elements,
- *   - a failed step gives a status and a sentence and leaves the context as it was, in one more run with an allocation
- *     that fails, too, and nothing leaks.
+ *   - a failed step gives a status and a sentence and leaves the context as it was, in one more run
+ *     with an allocation that fails, too, and nothing leaks.
  *
- * A step with a failed result adds no value; the program goes on.  A new backend is one line in `witnesses`; a new
- * function is one line in `ops`, at its end (corpora name functions by number).
+ * A step with a failed result adds no value; the program goes on.  A new backend is one line in
+ * `witnesses`; a new function is one line in `ops`, at its end (corpora name functions by number).
  */
 #include <math.h>
 #include <stdio.h>
@@ -220,7 +221,8 @@ static void read_program(reader *r, program *p)
 
 /* ---- operands ---- */
 
-/* Element i of an operand: small whole numbers, small numbers with fractions, or what is awkward. */
+/* Element i of an operand: small whole numbers, small numbers with fractions, or what is
+ * awkward. */
 static num element_of(const operand *o, size_t i)
 {
     static const double awkward[] = { 0.0, -0.0, NAN, INFINITY, -INFINITY, 1e300, -1e-300, 0x1p-1074, 0x1p63, -0x1p31 };

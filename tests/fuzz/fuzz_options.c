@@ -1,6 +1,7 @@
 /*
- * Any bytes as a command line: words parted by NUL bytes, for a command that has an option of every kind.  What is taken is within what the kind
- * says; what is not is a sentence and exit status 2; help, manual and completion come out whatever stands beside them.
+ * Any bytes as a command line: words parted by NUL bytes, for a command that has an option of every
+ * kind.  What is taken is within what the kind says; what is not is a sentence and exit status 2;
+ * help, manual and completion come out whatever stands beside them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /*
- * Any bytes as what the kernel says of processes, CPUs and memory groups: the first byte chooses the reader, the rest is text.
+ * Any bytes as what the kernel says of processes, CPUs and memory groups: the first byte chooses
+ * the reader, the rest is text.
  *
- * Members of files of lines are held against a reader that goes line by line; readers of the same file must agree.
+ * Members of files of lines are held against a reader that goes line by line; readers of the same
+ * file must agree.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,8 @@ static const char *member(const char *text, const char *key, char follows)
     return NULL;
 }
 
-/* Where strtoull reads a number, as sscanf's %llu does; a line's number may stand on a later one, for blanks are passed over. */
+/* Where strtoull reads a number, as sscanf's %llu does; a line's number may stand on a later one,
+ * for blanks are passed over. */
 static bool number(const char *at, unsigned long long *out)
 {
     char *end = NULL;

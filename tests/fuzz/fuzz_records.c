@@ -1,6 +1,7 @@
 /*
- * Any bytes as the small documents that programs keep for themselves: the state of changepoints, a probe of the machine, a result.  What is
- * taken comes out again as it was, and what a state says of a series is nothing beyond the series.
+ * Any bytes as the small documents that programs keep for themselves: the state of changepoints, a
+ * probe of the machine, a result.  What is taken comes out again as it was, and what a state says
+ * of a series is nothing beyond the series.
  */
 #include <stdlib.h>
 #include <string.h>

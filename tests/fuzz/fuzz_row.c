@@ -1,6 +1,7 @@
 /*
- * Any bytes as a file of rows.  What is read must be writable, and written rows must read back as the same rows:
- * the second writing equals the first.  A line without its provenance must be the same row.
+ * Any bytes as a file of rows.  What is read must be writable, and written rows must read back as
+ * the same rows: the second writing equals the first.  A line without its provenance must be the
+ * same row.
  */
 #include <stdint.h>
 #include <stdlib.h>

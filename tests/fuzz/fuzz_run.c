@@ -1,6 +1,6 @@
 /*
- * Any bytes as a run file.  What is read is written, and must read back as an equal run: the second writing
- * equals the first.
+ * Any bytes as a run file.  What is read is written, and must read back as an equal run: the second
+ * writing equals the first.
  */
 #include <stdint.h>
 #include <stdlib.h>

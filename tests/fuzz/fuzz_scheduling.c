@@ -1,7 +1,8 @@
 /*
  * Lists that name CPUs and devices: the first byte chooses the reader, the rest is text.
  *
- * What is read of a list of CPUs must read the same from its own numbers; what is chosen of four devices is among them, each once.
+ * What is read of a list of CPUs must read the same from its own numbers; what is chosen of four
+ * devices is among them, each once.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes as the file of `calibrax check --series`: the exit status is a documented one, what cannot be read is a sentence with status 2,
- * and what passes ends at or below the tolerance.
+ * Any bytes as the file of `calibrax check --series`: the exit status is a documented one, what
+ * cannot be read is a sentence with status 2, and what passes ends at or below the tolerance.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 static const char *const argv[] = { "check", "--series", FUZZ_FILE, "--tolerance", "0.5,1e-6", "--hold", "2", NULL };
 
-/* The rule of the manual in its plainest form: the last two values, which are there, are at or below the smallest tolerance. */
+/* The rule of the manual in its plainest form: the last two values, which are there, are at or
+ * below the smallest tolerance. */
 static void need_convergence(const uint8_t *data, size_t size)
 {
     cbx_json *root = NULL, *list;

@@ -1,5 +1,5 @@
-/* Fuzz entry of the states and collections of metrics: what is read computes or refuses, and comes back unchanged from what we write of
- * it. */
+/* Fuzz entry of the states and collections of metrics: what is read computes or refuses, and comes
+ * back unchanged from what we write of it. */
 #include <stdlib.h>
 
 #include "calibrax/metrics/compose.h"

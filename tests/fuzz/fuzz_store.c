@@ -1,6 +1,7 @@
 /*
- * Any bytes as the files of a store: the definitions in config.json, a baseline, two runs.  Nothing that stands in one of them keeps the others
- * from being read: what a query gives can be loaded, what cannot be read is told by name, and the index in memory and the one in a file agree.
+ * Any bytes as the files of a store: the definitions in config.json, a baseline, two runs.  Nothing
+ * that stands in one of them keeps the others from being read: what a query gives can be loaded,
+ * what cannot be read is told by name, and the index in memory and the one in a file agree.
  */
 #include <stdlib.h>
 #include <string.h>

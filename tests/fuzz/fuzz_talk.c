@@ -1,9 +1,10 @@
 /*
- * Any bytes as all that a worker, or the launcher before it, ever says to the parent: the lines of PROTOCOL.md, in the order in which they are
- * asked for, or with an odd first byte the report of a launcher that measures.
+ * Any bytes as all that a worker, or the launcher before it, ever says to the parent: the lines of
+ * PROTOCOL.md, in the order in which they are asked for, or with an odd first byte the report of a
+ * launcher that measures.
  *
- * Whatever is said, a conversation either goes on with the answer that was due, or ends with one cause and one sentence for it; and the
- * worker can name no cause that only the parent may.
+ * Whatever is said, a conversation either goes on with the answer that was due, or ends with one
+ * cause and one sentence for it; and the worker can name no cause that only the parent may.
  */
 #include <math.h>
 #include <stdlib.h>

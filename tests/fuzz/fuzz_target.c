@@ -1,6 +1,6 @@
 /*
- * Any bytes as what a browser asks the server for: an address, whose parameters are written and read the same again, with the tags
- * among them; and as the Host of a request.
+ * Any bytes as what a browser asks the server for: an address, whose parameters are written and
+ * read the same again, with the tags among them; and as the Host of a request.
  */
 #include <stdlib.h>
 #include <string.h>

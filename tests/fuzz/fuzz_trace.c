@@ -1,7 +1,9 @@
 /*
- * Any bytes as the traces that profilers leave in a folder, each kind under its name, and as the reference that a run keeps to them.
+ * Any bytes as the traces that profilers leave in a folder, each kind under its name, and as the
+ * reference that a run keeps to them.
  *
- * What is found is named with its size and hash, and its own reference holds; a reference of any other content is refused with a sentence.
+ * What is found is named with its size and hash, and its own reference holds; a reference of any
+ * other content is refused with a sentence.
  */
 #include <stdlib.h>
 #include <string.h>

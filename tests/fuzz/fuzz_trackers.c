@@ -1,7 +1,7 @@
 /*
- * Any bytes as what an MLflow server, or a proxy before it, answers, and as what wandb_files.py does.  The first byte chooses the call, the
- * second one the status of HTTP.  What is accepted has what the call defines; a failure is a sentence; of two runs every reader chooses the
- * same one.
+ * Any bytes as what an MLflow server, or a proxy before it, answers, and as what wandb_files.py
+ * does.  The first byte chooses the call, the second one the status of HTTP.  What is accepted has
+ * what the call defines; a failure is a sentence; of two runs every reader chooses the same one.
  */
 #include <stdlib.h>
 #include <string.h>

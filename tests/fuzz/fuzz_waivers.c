@@ -1,4 +1,5 @@
-/* Any bytes as a list of waivers: what is accepted has every member, and an end behind its day's beginning. */
+/* Any bytes as a list of waivers: what is accepted has every member, and an end behind its day's
+ * beginning. */
 #include <stdlib.h>
 #include <string.h>
 

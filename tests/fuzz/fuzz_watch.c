@@ -1,6 +1,7 @@
 /*
- * Any bytes as what `calibrax watch` is told on standard input: values of a metric, or with --health executions of pipelines.  The first byte
- * chooses.  Every line is taken or passed over, and the exit status is one of the documented ones.
+ * Any bytes as what `calibrax watch` is told on standard input: values of a metric, or with
+ * --health executions of pipelines.  The first byte chooses.  Every line is taken or passed over,
+ * and the exit status is one of the documented ones.
  */
 #include <stdlib.h>
 #include <string.h>

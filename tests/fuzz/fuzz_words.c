@@ -1,6 +1,7 @@
 /*
- * Any bytes as the short texts that come in from options, rows and the environment: a time, a parameter point, a tag list of the index, a
- * platform, a size.  The first byte chooses.  What is accepted is read the same from its own words.
+ * Any bytes as the short texts that come in from options, rows and the environment: a time, a
+ * parameter point, a tag list of the index, a platform, a size.  The first byte chooses.  What is
+ * accepted is read the same from its own words.
  */
 #include <stdlib.h>
 #include <string.h>

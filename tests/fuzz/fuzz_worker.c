@@ -1,9 +1,9 @@
 /*
- * Any bytes as all that the parent ever says to the native worker: lines of PROTOCOL.md, with an input and a file for the output riding along with
- * the first of them.
+ * Any bytes as all that the parent ever says to the native worker: lines of PROTOCOL.md, with an
+ * input and a file for the output riding along with the first of them.
  *
- * The worker ends: with 0 after `bye`, or with a failure; every line that it says is an object with an op, and an error names phase, cause and
- * message.
+ * The worker ends: with 0 after `bye`, or with a failure; every line that it says is an object with
+ * an op, and an error names phase, cause and message.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -89,7 +89,8 @@ cbx_dtype naive_promote(cbx_dtype a, cbx_dtype b)
     return single ? CBX_F32 : CBX_F64;
 }
 
-/* By way of memory: gcc 12 takes a pair of (double)(float) conversions for no conversion at all when it vectorises them. */
+/* By way of memory: gcc 12 takes a pair of (double)(float) conversions for no conversion at all
+ * when it vectorises them. */
 static double to_single(double x)
 {
     volatile float f = (float)x;

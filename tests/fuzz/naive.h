@@ -1,8 +1,8 @@
 /*
  * Array functions evaluated naively: element by element, by multi-index, on lists of exact numbers.
  *
- * Written from docs/reference/arrays.md, sharing no code with the library but the names of dtypes and statuses.  Memory comes from
- * one list that naive_forget empties.
+ * Written from docs/reference/arrays.md, sharing no code with the library but the names of dtypes
+ * and statuses.  Memory comes from one list that naive_forget empties.
  */
 #ifndef CALIBRAX_TESTS_FUZZ_NAIVE_H
 #define CALIBRAX_TESTS_FUZZ_NAIVE_H
@@ -32,7 +32,8 @@ typedef struct nv {
     bool zeros;  /* the sign of zeros is free */
 } nv;
 
-/** Results are made by these; the caller of an evaluator gets the status that the documents promise. */
+/** Results are made by these; the caller of an evaluator gets the status that the documents
+ * promise. */
 nv *naive_new(cbx_dtype t, int ndim, const size_t *shape);
 void naive_forget(void);
 /** The same elements in another dtype. */
@@ -54,7 +55,8 @@ int naive_order(num a, num b, cbx_dtype t);
 bool naive_truth(num x, cbx_dtype t);
 bool naive_nan(num x, cbx_dtype t);
 
-/** Evaluates a function of the fuzzed program by name; a: its small attributes, as fuzz_ops.c reads them. */
+/** Evaluates a function of the fuzzed program by name; a: its small attributes, as fuzz_ops.c
+ * reads them. */
 typedef cbx_status (*naive_fn)(nv *const *in, const int *a, nv **out);
 /** NULL: no evaluator for it. */
 naive_fn naive_find(const char *name);

@@ -172,7 +172,8 @@ static bool any(cbx_dtype t) { return !none(t); }
 
 enum { SAME, INEXACT, NO_BOOL, TRUTH };
 
-/* name, function, dtypes it takes once promoted, what becomes of the dtype, whether the sign of zero is free */
+/* name, function, dtypes it takes once promoted, what becomes of the dtype, whether the sign of
+ * zero is free */
 #define PAIRS(X)                                                                                                       \
     X(add, naive_plus, any, SAME, false)                                                                               \
     X(subtract, minus, not_bool, SAME, false)                                                                          \
@@ -209,7 +210,8 @@ enum { SAME, INEXACT, NO_BOOL, TRUTH };
         if (!st) (*out)->zeros = free_zeros;                                                                           \
         return st;                                                                                                     \
     }
-/* Complex quotients and the floors of float quotients are held against NumPy elsewhere: here they would need tolerances. */
+/* Complex quotients and the floors of float quotients are held against NumPy elsewhere: here they
+ * would need tolerances. */
 #define NAIVE_UNSURE(name, t)                                                                                          \
     ((strcmp(name, "divide") == 0 && naive_is_complex(t)) || (strcmp(name, "floor_divide") == 0 && numbers(t)))
 

@@ -1,5 +1,6 @@
 /*
- * Naive evaluators of reductions, running folds, counts and products: sums of floats in long double, with room for any order.
+ * Naive evaluators of reductions, running folds, counts and products: sums of floats in long
+ * double, with room for any order.
  */
 #include <float.h>
 #include <math.h>
@@ -277,8 +278,8 @@ cbx_status naive_diff(nv *const *in, const int *a, nv **out)
     return CBX_OK;
 }
 
-/* Of the operand's remainder by 40, which the program takes first (of bool that is int64): no count may ask for memory
- * without end. */
+/* Of the operand's remainder by 40, which the program takes first (of bool that is int64): no count
+ * may ask for memory without end. */
 cbx_status naive_bincount(nv *const *in, const int *a, nv **out)
 {
     const nv *x = in[0];
@@ -309,7 +310,8 @@ cbx_status naive_outer(nv *const *in, const int *a, nv **out)
     return CBX_OK;
 }
 
-/* Operands of rank 1 and 2, whole numbers and bool (or of and); the others are held against NumPy. */
+/* Operands of rank 1 and 2, whole numbers and bool (or of and); the others are held against
+ * NumPy. */
 cbx_status naive_matrix_product(nv *const *in, const int *a, nv **out)
 {
     const cbx_dtype t = naive_promote(in[0]->t, in[1]->t);

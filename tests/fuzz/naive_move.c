@@ -1,5 +1,6 @@
 /*
- * Naive evaluators of movement, indexing and order: each element of the result is looked up in the operand.
+ * Naive evaluators of movement, indexing and order: each element of the result is looked up in the
+ * operand.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +164,8 @@ static bool from_slice(const nv *x, const size_t *to, const int *a, size_t *from
     return true;
 }
 
-/* By walking: Python's x[start:stop:step] visits start, start + step ... while it is before stop and inside. */
+/* By walking: Python's x[start:stop:step] visits start, start + step ... while it is before stop
+ * and inside. */
 static cbx_status sliced(const nv *x, int axis, int start, int stop, int step, nv **out)
 {
     size_t shape[CBX_MAX_RANK], taken = 0;
@@ -580,7 +582,8 @@ cbx_status naive_searchsorted(nv *const *in, const int *a, nv **out)
     return st ? st : searched(edges, in[1], a[0] & 1, out);
 }
 
-/* Falling edges: how many are above x.  NaN stands above all, and NaN edges have no order: left out. */
+/* Falling edges: how many are above x.  NaN stands above all, and NaN edges have no order:
+ * left out. */
 cbx_status naive_digitize(nv *const *in, const int *a, nv **out)
 {
     nv *edges;

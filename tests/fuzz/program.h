@@ -1,5 +1,6 @@
 /*
- * A command of a program run inside this process, for entries whose bytes come in through a command: on standard input, or as a file.
+ * A command of a program run inside this process, for entries whose bytes come in through a
+ * command: on standard input, or as a file.
  */
 #ifndef CALIBRAX_TESTS_FUZZ_PROGRAM_H
 #define CALIBRAX_TESTS_FUZZ_PROGRAM_H
@@ -15,7 +16,8 @@
 #define FUZZ_FILE "/proc/self/fd/0"
 
 /*
- * Runs `command` with argv (NULL at the end, without the program's name); its standard input holds the bytes, its output goes nowhere.
+ * Runs `command` with argv (NULL at the end, without the program's name); its standard input holds
+ * the bytes, its output goes nowhere.
  * @param words  what it says on standard error, cut at size - 1, NUL-terminated
  * @return the exit status
  */

@@ -1,10 +1,11 @@
 /*
- * Replays the corpora of the fuzz entries (fuzz.h) in the ordinary test run: each file of corpus/NAME goes once through the entry NAME, a
- * case a file.
+ * Replays the corpora of the fuzz entries (fuzz.h) in the ordinary test run: each file of
+ * corpus/NAME goes once through the entry NAME, a case a file.
  *
- * NAME-cut cuts each file at each byte; in NAME-change each number, string and word in it (as JSON has them) becomes, in turn, one of every
- * other kind, and each key occurs twice. A file for which that is too much work is cut or changed at some of its places, evenly spread.
- * These two look for wrong memory accesses, and exist under AddressSanitizer alone.
+ * NAME-cut cuts each file at each byte; in NAME-change each number, string and word in it (as JSON
+ * has them) becomes, in turn, one of every other kind, and each key occurs twice. A file for which
+ * that is too much work is cut or changed at some of its places, evenly spread. These two look for
+ * wrong memory accesses, and exist under AddressSanitizer alone.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -67,7 +68,8 @@ static int cut(const uint8_t *data, size_t size)
     return failures;
 }
 
-/* A number, a text or a word of a text in JSON, or of what is somewhat like it; blanks behind it and a colon make a key of a text. */
+/* A number, a text or a word of a text in JSON, or of what is somewhat like it; blanks behind it
+ * and a colon make a key of a text. */
 typedef struct token {
     size_t at, end;
     int key;

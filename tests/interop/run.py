@@ -16,7 +16,8 @@ BUILD = Path(os.environ.get("CALIBRAX_BUILD_ROOT", ROOT / "build/release")).reso
 CALIBRAX = str(BUILD / "programs/calibrax/calibrax")
 REFS = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 
-# Tests that report in TAP: what was written and what reads it, by the name of the test. What was read back is in the test's comment "# read back: ...".
+# Tests that report in TAP: what was written and what reads it, by the name of the test. What was
+# read back is in the test's comment "# read back: ...".
 STORES = {"our_commands_on_its_store": ("a store of calibrax 0.1.14, 3 runs", "calibrax for C"),
           "its_files_keep_their_bytes": ("its run files and baselines, ingested", "calibrax for C"),
           "the_package_reads_our_store": ("a store of ours, 3 runs", "calibrax 0.1.14 (PyPI)"),

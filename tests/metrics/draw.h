@@ -24,8 +24,8 @@ static inline bool has_many_classes(const cbx_metric_function *m) { return cbx__
 static inline bool counts_labels(const char *name) { return cbx__counts_labels(name); }
 
 /*
- * Whether a trace may round otherwise than a call with data: of metrics that take Cholesky's factor of a matrix with data, and its
- * eigenvectors, which always exist, in a trace.
+ * Whether a trace may round otherwise than a call with data: of metrics that take Cholesky's factor
+ * of a matrix with data, and its eigenvectors, which always exist, in a trace.
  */
 static inline bool rounds_otherwise(const cbx_metric_function *m, double x, double y)
 {
@@ -34,8 +34,9 @@ static inline bool rounds_otherwise(const cbx_metric_function *m, double x, doub
 }
 
 /*
- * The rows of the table, then rows with other parameters and with the operands that may be left out: NULL behind the last.  Those
- * are the registered ones but for their defaults, and operands that must be given.
+ * The rows of the table, then rows with other parameters and with the operands that may be left
+ * out: NULL behind the last.  Those are the registered ones but for their defaults, and operands
+ * that must be given.
  */
 const cbx_metric_function *metric_at(cbx_ctx *ctx, size_t i);
 void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out);
@@ -52,7 +53,8 @@ extern const cbx_metric_function counted_error;
 extern size_t counted_runs;
 /* What a traced call needs: a function for metrics that take one, and the number of classes. */
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
-/* Sets the numbers of labels that are not given: a traced function does not know the largest one. */
+/* Sets the numbers of labels that are not given: a traced function does not know the
+ * largest one. */
 void give_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in, double *parameters);
 /* Elements of a result, float64 or int64, as doubles; the caller's to free. */
 double *read_all(const cbx_array *r);

@@ -1,4 +1,5 @@
-/* What the rows of the table declare, on random operands of every metric: range, axioms, invariances, proper scores. */
+/* What the rows of the table declare, on random operands of every metric: range, axioms,
+ * invariances, proper scores. */
 #include "draw.h"
 
 #include <math.h>
@@ -195,7 +196,8 @@ static double score_of(const char *name, size_t nin, cbx_array **in, const doubl
     return v;
 }
 
-/* Outcomes a[k] with probabilities q[k], as many items as there are pairs of members (i, j) and outcomes (k). */
+/* Outcomes a[k] with probabilities q[k], as many items as there are pairs of members (i, j) and
+ * outcomes (k). */
 static double drawn_members(const char *name, const double *a, const double *f, const double *q)
 {
     double members[2 * PAIRS], y[PAIRS], w[PAIRS];

@@ -1,7 +1,9 @@
 /*
- * Metric functions against other packages, over the cases that scripts/fixtures/make_metric_cases.py wrote: a line a case, in JSON.
- * CALIBRAX_METRIC_CASES names another folder of cases: so the live comparison runs this same program (make compare-metrics).
- * Each case is computed as a call, and by the traced and compiled function of the same metric, whose bits must be the same.
+ * Metric functions against other packages, over the cases that
+ * scripts/fixtures/make_metric_cases.py wrote: a line a case, in JSON. CALIBRAX_METRIC_CASES names
+ * another folder of cases: so the live comparison runs this same program (make compare-metrics).
+ * Each case is computed as a call, and by the traced and compiled function of the same metric,
+ * whose bits must be the same.
  */
 #include "cases.h"
 #include "draw.h"

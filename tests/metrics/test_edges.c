@@ -307,7 +307,7 @@ static void called(cbx_ctx *ctx, const edge *e, const cbx_metric_function *m, co
     }
 }
 
-/* Whether the operands have items, of which the metric is a mean or a share: as often as one wants. */
+/* Whether the operands have items, of which the metric is a mean or a share: as often as wanted. */
 static bool repeats(const cbx_metric_function *m, const drawn *d)
 {
     bool items = has_items(m) && (m->items || m->flags & CBX_METRIC_WEIGHTED) && strcmp(m->name, "coverage") != 0;
@@ -319,7 +319,7 @@ static bool repeats(const cbx_metric_function *m, const drawn *d)
     return items;
 }
 
-/* Operands of many times the items: calls that come again are compiled, of a thousand elements on. */
+/* Operands of many times the items: repeated calls of a thousand elements and more are compiled. */
 static void called_of_many(cbx_ctx *ctx, const edge *e, const cbx_metric_function *m, const drawn *d)
 {
     enum { MANY = 4096 };
@@ -423,7 +423,7 @@ static void of_constant(cbx_ctx *ctx, const constant *k, size_t n, const double 
     cbx_fn_free(f);
 }
 
-/* Sums of equal numbers are rounded; a constant is one nevertheless, as an exact mean would show. */
+/* Sums of equal numbers are rounded; a constant is one all the same, as an exact mean shows. */
 TEST(constants_are_constant)
 {
     static const constant rows[] = {
@@ -453,7 +453,8 @@ TEST(constants_are_constant)
     cbx_ctx_free(ctx);
 }
 
-/* A mask is boolean or 0 and 1, weights are not negative, both are for the items; errors name the place. */
+/* A mask is boolean or 0 and 1, weights are not negative, both are for the items; errors name
+ * the place. */
 TEST(masks_and_weights)
 {
     static const struct {
@@ -506,7 +507,8 @@ TEST(masks_and_weights)
     cbx_ctx_free(ctx);
 }
 
-/* Labels that are far apart: the metrics of the same labels from 0 on, with weights and without, at once and in shards. */
+/* Labels that are far apart: the metrics of the same labels from 0 on, with weights and without, at
+ * once and in shards. */
 TEST(many_classes)
 {
     static const char *const names[] = { "precision",         "recall",      "f1_score",
@@ -705,7 +707,8 @@ TEST(logits_that_are_sure_cost_nothing)
     cbx_ctx_free(ctx);
 }
 
-/* A derivative of silhouettes in blocks has the distances of one; it is that of a change of the points. */
+/* A derivative of silhouettes in blocks has the distances of one; it is that of a change of
+ * the points. */
 TEST(silhouettes_go_in_blocks)
 {
     enum { POINTS = 2500, DIMENSIONS = 2, CLUSTERS = 3, COUNT = POINTS * DIMENSIONS };
@@ -761,7 +764,8 @@ typedef struct drawn_call {
 
 static cbx_status call_it(cbx_ctx *ctx, void *user)
 {
-    /* a strong regularization: a few updates, and not thousands of allocations, one of which fails at a time */
+    /* a strong regularization: a few updates, and not thousands of allocations, one of which fails
+     * at a time */
     static const double soon[CBX_METRIC_MAX_PARAMETERS] = { 1e6, NAN, 0.5, NAN, NAN, NAN };
     const drawn_call *c = user;
     const bool updates = strcmp(c->metric->name, "sinkhorn_divergence") == 0;

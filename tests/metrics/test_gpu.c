@@ -1,6 +1,6 @@
 /*
- * Metrics of arrays on a GPU, called and compiled, against the same of arrays on the CPU: a few of each domain on a played device, whose
- * memory the host cannot read, and all on a real one.
+ * Metrics of arrays on a GPU, called and compiled, against the same of arrays on the CPU: a few of
+ * each domain on a played device, whose memory the host cannot read, and all on a real one.
  */
 #include "draw.h"
 

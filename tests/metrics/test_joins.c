@@ -134,7 +134,8 @@ static bool adds_whole_numbers(const cbx_metric_function *m, const drawn *d, con
     return whole;
 }
 
-/* The result of states of five batches, from or to another process, joined from the first or from the last one on. */
+/* The result of states of five batches, from or to another process, joined from the first or from
+ * the last one on. */
 static double *of_shards(const cbx_metric_function *m, const drawn *d, const double *w, bool backwards, size_t *n)
 {
     static const size_t counts[BATCHES] = { 12, 7, 9, 4, 8 }, state_of[BATCHES] = { 0, 0, 1, 2, 2 };
@@ -169,7 +170,8 @@ static double *of_shards(const cbx_metric_function *m, const drawn *d, const dou
     return v;
 }
 
-/* Five batches in three states, joined in two orders, against all items at once: counts to the bit. */
+/* Five batches in three states, joined in two orders, against all items at once: counts to
+ * the bit. */
 static void shards(const cbx_metric_function *m, cbx_rng *rng)
 {
     cbx_metric_options o = { 0 };

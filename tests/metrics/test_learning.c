@@ -38,7 +38,8 @@ static void all_finite(const cbx_metric_function *m, const double *x, const doub
     cbx_fn_free(f);
 }
 
-/* Distances of 0, angles of 0 and pi, vectors of zeros, huge and tiny ones; no positives, no negatives. */
+/* Distances of 0, angles of 0 and pi, vectors of zeros, huge and tiny ones; no positives, no
+ * negatives. */
 TEST(gradients_are_finite)
 {
     static const struct {

@@ -35,7 +35,8 @@ TEST(ranks_of_nan)
     cbx_ctx_free(ctx);
 }
 
-/* Results of operands, one of which has a NaN, have one, or are refused; integers of a trace are neither. */
+/* Results of operands, one of which has a NaN, have one, or are refused; integers of a trace are
+ * neither. */
 static void check_nan(cbx_ctx *ctx, const cbx_metric_function *m, const drawn *d, const char *operand, bool compiled)
 {
     cbx_metric_options o = { 0 };
@@ -126,7 +127,8 @@ static void check_refused(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_
     cbx_array_free(r);
 }
 
-/* What a call with data refuses for a value is no number in a trace: of every operand of every metric. */
+/* What a call with data refuses for a value is no number in a trace: of every operand of
+ * every metric. */
 TEST(traces_show_what_calls_refuse)
 {
     static const double odd[] = { NAN, INFINITY, -1, -1e-3, 0.5, 2, 1e9 };
@@ -241,7 +243,8 @@ TEST(traces_give_nan_for_refusals)
     cbx_ctx_free(ctx);
 }
 
-/* Scores with a NaN have no largest one: refused, NaN in a trace, and without effect where a mask leaves them out. */
+/* Scores with a NaN have no largest one: refused, NaN in a trace, and without effect where a mask
+ * leaves them out. */
 TEST(scores_with_nan_are_no_label)
 {
     const double v[] = { 0.25, NAN, 1, 0, 0, 1 }, t[] = { 0, 0, 1 }, mask[] = { 0, 1, 1 };
@@ -272,7 +275,8 @@ TEST(scores_with_nan_are_no_label)
     cbx_ctx_free(ctx);
 }
 
-/* Compiled code compares values with their bounds: a wrong one is refused as by the first call, and what may be NaN is. */
+/* Compiled code compares values with their bounds: a wrong one is refused as by the first call, and
+ * what may be NaN is. */
 TEST(compiled_calls_refuse)
 {
     enum { N = 4096, AT = 4000 };

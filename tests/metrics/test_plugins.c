@@ -1,4 +1,5 @@
-/* Metrics of features by a function in C: states of real and generated images apart, in any order; layers; frozen and free functions. */
+/* Metrics of features by a function in C: states of real and generated images apart, in any order;
+ * layers; frozen and free functions. */
 #include "draw.h"
 
 #include <math.h>

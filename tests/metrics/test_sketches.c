@@ -1,4 +1,5 @@
-/* Sketches of streams: errors of ranks and areas against all data, for any order and any tree of merges; states as bytes. */
+/* Sketches of streams: errors of ranks and areas against all data, for any order and any tree of
+ * merges; states as bytes. */
 #include "draw.h"
 
 #include <math.h>
@@ -94,7 +95,8 @@ static cbx_metric_state *shard(const stream *d, size_t from, size_t to, cbx_rng 
     return s;
 }
 
-/* Shards of all values, joined: the first takes the next, or pairs are joined again and again, or any two. */
+/* Shards of all values, joined: the first takes the next, or pairs are joined again and again, or
+ * any two. */
 static cbx_metric_state *joined(const stream *d, tree how, cbx_rng *rng)
 {
     size_t count = 1 + (size_t)cbx_rng_below(rng, MAX_SHARDS);

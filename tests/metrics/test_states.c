@@ -429,7 +429,8 @@ TEST(batches_that_do_not_fit)
     cbx_ctx_free(ctx);
 }
 
-/* Of no items there is no metric: of a function, a state and a metric of all data alike; a state takes such a batch. */
+/* Of no items there is no metric: of a function, a state and a metric of all data alike; a state
+ * takes such a batch. */
 TEST(nothing_counts)
 {
     static const char *const metrics[] = { "mse",      "f1_score", "pearson_correlation", "roc_auc",

@@ -1,4 +1,5 @@
-/* Every metric under the transforms: gradients against central differences, compiled and batched calls against single ones. */
+/* Every metric under the transforms: gradients against central differences, compiled and batched
+ * calls against single ones. */
 #include "draw.h"
 
 #include <math.h>
@@ -95,9 +96,9 @@ static void turn(double *x, double *y, double c, double s, double sign)
 }
 
 /*
- * v, of rows of n numbers, t away along curve number k of those through it: rows i and j of a frame turn, the first number of a point
- * of the hyperboloid and another one are boosted, of a symmetric matrix, the first of a stack, two
- * elements change.  False: there is no such curve.
+ * v, of rows of n numbers, t away along curve number k of those through it: rows i and j of a frame
+ * turn, the first number of a point of the hyperboloid and another one are boosted, of a symmetric
+ * matrix, the first of a stack, two elements change.  False: there is no such curve.
  */
 static bool along(cbx_operand_kind kind, double *v, size_t rows, size_t n, size_t k, double t)
 {
@@ -135,7 +136,8 @@ static double value_along(const cbx_metric_function *m, const drawn *d, size_t i
     return y;
 }
 
-/* Gradient and the velocity of each curve, against the difference of values along it; how many curves. */
+/* Gradient and the velocity of each curve, against the difference of values along it; how
+ * many curves. */
 static size_t check_along(const cbx_metric_function *m, const drawn *d, size_t i, const double *gradient)
 {
     const cbx_array_desc *desc = cbx_array_get_desc(d->in[i]);
@@ -288,7 +290,8 @@ TEST(compiled_calls_have_the_same_bits)
     cbx_ctx_free(ctx);
 }
 
-/* What reads values in C has the derivative 0 if it depends on the order of numbers alone, else none. */
+/* What reads values in C has the derivative 0 if it depends on the order of numbers alone,
+ * else none. */
 TEST(derivatives_of_metrics_that_read_values)
 {
     const cbx_metric_function *m;
@@ -325,7 +328,8 @@ TEST(derivatives_of_metrics_that_read_values)
     CHECK_INT(refused, 2, "streaming_quantile and chi2_confidence_interval");
 }
 
-/* Values are checked when the function runs; optional operands may be left out, masks be operands of the function. */
+/* Values are checked when the function runs; optional operands may be left out, masks be operands
+ * of the function. */
 static cbx_status masked(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const cbx_metric_options o = { .mask = in[2] };

@@ -355,7 +355,8 @@ TEST(every_state_is_reached)
     cbx_ctx_free(ctx);
 }
 
-/* Two or three failures in any ten executions: their rate goes from 0.2, the limit, to 0.3 and back as the window moves. */
+/* Two or three failures in any ten executions: their rate goes from 0.2, the limit, to 0.3 and back
+ * as the window moves. */
 static size_t changes_of_state(cbx_ctx *ctx, double hysteresis, bool is_read)
 {
     cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
@@ -524,7 +525,8 @@ TEST(words_of_series)
     cbx_ctx_free(ctx);
 }
 
-/* A level series is called rising or falling by a threshold of nearly 0 in about 5 % of cases, also where values follow each other. */
+/* A level series is called rising or falling by a threshold of nearly 0 in about 5 % of cases, also
+ * where values follow each other. */
 TEST(level_series_seldom_move)
 {
     enum { SERIES = 200, N = 80 };
@@ -563,7 +565,8 @@ TEST(tendency_without_memory) { CHECK_GT(cbx_test_fail_each(find_tendency, NULL,
 
 typedef enum shape { LEVEL, CREEPING, STEPPING, JUMPING, IN_BLOCKS, RARELY_HIGH, ROUNDED, CONSTANT } shape;
 
-/* Noise of 2 % about 50, AR(1) of rho, of normal values or their exponentials, with something on top. */
+/* Noise of 2 % about 50, AR(1) of rho, of normal values or their exponentials, with something
+ * on top. */
 static void draw(shape what, double size, double rho, bool lognormal, uint64_t stream, size_t n, double *x)
 {
     cbx_rng rng = cbx_rng_make(78, stream);
@@ -647,7 +650,8 @@ static size_t alarms(cbx_ctx *ctx, cbx_pattern_kind kind, double level, const do
     return told;
 }
 
-/* By the least levels that there are: series without a pattern must not alarm, those with one must. */
+/* By the least levels that there are: series without a pattern must not alarm, those with
+ * one must. */
 TEST(series_without_patterns_are_quiet)
 {
     enum { SERIES = 30, N = 100 };

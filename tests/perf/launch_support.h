@@ -1,5 +1,6 @@
 /*
- * What the tests of launching share: a toy workload, launch options that finish quickly, and the test worker made known.
+ * What the tests of launching share: a toy workload, launch options that finish quickly, and the
+ * test worker made known.
  */
 #ifndef CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
 #define CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
@@ -21,7 +22,8 @@ typedef struct fixture {
     cbx_launch_record record;       /* of the last launch */
 } fixture;
 
-/* Group set-up and tear-down: the toy worker, a cache folder, and a workload of the toy case at its first point. */
+/* Group set-up and tear-down: the toy worker, a cache folder, and a workload of the toy case at its
+ * first point. */
 int launch_setup(void **state);
 int launch_teardown(void **state);
 
@@ -34,17 +36,19 @@ cbx_launch_opts quick_opts(void);
 /* The sandbox of these: what the machine can, and the folder `notes`. */
 extern cbx_sandbox launch_sandbox;
 
-/* Runs a baseline of the workload's case, or else a cheat of suites/selftest on its own workload, and fails the test if
- * the parent could not.  The record lives until the next launch. */
+/* Runs a baseline of the workload's case, or else a cheat of suites/selftest on its own workload,
+ * and fails the test if the parent could not.  The record lives until the next launch. */
 const cbx_launch_record *launch_on(fixture *f, const cbx_workload *w, const char *baseline,
                                    const cbx_launch_opts *opts);
 /* The same on the toy workload. */
 const cbx_launch_record *launch(fixture *f, const char *baseline, const cbx_launch_opts *opts);
 /* Fails the test if the launch did not end like that. */
 void check_failure(const cbx_launch_record *r, cbx_failure wanted, const char *why);
-/* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
+/* Leaves the test if the launch says that the machine is too busy to measure anything: with its
+ * words, which hold the waits and the load. */
 void fail_if_too_busy(const cbx_launch_record *r);
-/* Sets a variable of the environment, or removes it if the value is NULL.  @return what it was, to be given back so; NULL: unset */
+/* Sets a variable of the environment, or removes it if the value is NULL.  @return what it was, to
+ * be given back so; NULL: unset */
 char *change_variable(const char *name, const char *value);
 void restore_variable(const char *name, char *before);
 

@@ -1,5 +1,6 @@
 /*
- * What tests of a point's numbers share: a session and a point of the toy case, to which they add attempts and launches.
+ * What tests of a point's numbers share: a session and a point of the toy case, to which they add
+ * attempts and launches.
  */
 #ifndef CALIBRAX_TESTS_PERF_POINT_SUPPORT_H
 #define CALIBRAX_TESTS_PERF_POINT_SUPPORT_H

@@ -1,6 +1,6 @@
 /*
- * Renders a file of rows, for the tests of the page: render_rows html|md|table[:width]|sentence ROWS.jsonl [OUT],
- * or the page of a folder with its history: render_rows store FOLDER [OUT]
+ * Renders a file of rows, for the tests of the page: render_rows html|md|table[:width]|sentence
+ * ROWS.jsonl [OUT], or the page of a folder with its history: render_rows store FOLDER [OUT]
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * What a launch measures beside its epochs: cold caches, calls that do nothing, energy; and launches that only compile.
+ * What a launch measures beside its epochs: cold caches, calls that do nothing, energy; and
+ * launches that only compile.
  */
 #include "check.h"
 #include "fail_alloc.h"

@@ -1,4 +1,5 @@
-/* The time of a run over its jobs: shares under a clock that is made up, job after job and side by side. */
+/* The time of a run over its jobs: shares under a clock that is made up, job after job and side
+ * by side. */
 #include "check.h"
 
 #include <math.h>
@@ -22,7 +23,8 @@ typedef struct outcome {
     size_t left_out;
 } outcome;
 
-/* Jobs of one queue on `lanes` resources, each taking `use` of its share: who is free first takes the next. */
+/* Jobs of one queue on `lanes` resources, each taking `use` of its share: who is free first takes
+ * the next. */
 static outcome play(double total_s, size_t njobs, size_t lanes, double start_s, const double *use)
 {
     static const size_t queues[8];

@@ -5,7 +5,8 @@
 
 #include "calibrax/perf/launch/calibration.h"
 
-/* Reads epochs of calls that take call_ns and overhead_ns around them all, each reading made `held` times as long for the first few. */
+/* Reads epochs of calls that take call_ns and overhead_ns around them all, each reading made `held`
+ * times as long for the first few. */
 static cbx__calibration calibrate(double target_ns, double call_ns, double overhead_ns, double held, int held_first,
                                   int *epochs)
 {

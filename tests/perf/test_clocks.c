@@ -1,4 +1,5 @@
-/* What a launch believes of the times that its worker reports: clocks that lie, work that is hidden from them, threads that only wait. */
+/* What a launch believes of the times that its worker reports: clocks that lie, work that is hidden
+ * from them, threads that only wait. */
 #include "check.h"
 #include "launch_support.h"
 
@@ -11,7 +12,8 @@
 #include "calibrax/perf/launch/workload.h"
 #include "calibrax/statistics/estimate.h"
 
-/* A worker whose clock runs slow flatters itself; one whose clock runs fast claims more time than has passed. */
+/* A worker whose clock runs slow flatters itself; one whose clock runs fast claims more time than
+ * has passed. */
 TEST(lying_clocks)
 {
     static const struct {
@@ -36,7 +38,8 @@ TEST(lying_clocks)
     }
 }
 
-/* A busy machine can wake the parent late throughout a launch; then the caller tries again, as here. */
+/* A busy machine can wake the parent late throughout a launch; then the caller tries again,
+ * as here. */
 static const cbx_launch_record *honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_opts *o)
 {
     for (int attempt = 0;; attempt++) {
@@ -91,8 +94,8 @@ TEST(calibration)
     CHECK(r->fidelity.checks >= 2, "still checked");
 }
 
-/* Work that is hidden from the clock: slow while it is calibrated, after the clock, or done once for all.
- * A busy machine may disturb an honest worker, so those have several tries. */
+/* Work that is hidden from the clock: slow while it is calibrated, after the clock, or done once
+ * for all. A busy machine may disturb an honest worker, so those have several tries. */
 TEST(hidden_work)
 {
     static const struct {
@@ -135,7 +138,8 @@ TEST(hidden_work)
     }
 }
 
-/* A workload with a single draw, its oracle being slow, say: further ones are made where the reading on it is too long. */
+/* A workload with a single draw, its oracle being slow, say: further ones are made where the
+ * reading on it is too long. */
 TEST(one_reading_is_no_proof)
 {
     static const struct {
@@ -159,7 +163,8 @@ TEST(one_reading_is_no_proof)
     }
 }
 
-/* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does nothing in it. */
+/* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does
+ * nothing in it. */
 TEST(threads_that_wait_awake)
 {
     fixture *f = *test_state;
@@ -181,7 +186,8 @@ TEST(threads_that_wait_awake)
     }
 }
 
-/* The share by which a worker lies can be read, whether or not one launch is enough to refuse it. */
+/* The share by which a worker lies can be read, whether or not one launch is enough to
+ * refuse it. */
 TEST(clock_ratio)
 {
     fixture *f = *test_state;
@@ -206,7 +212,8 @@ TEST(clock_ratio)
     CHECK(isnan(r->clock_ratio), "epochs of microseconds say nothing");
 }
 
-/* Readings of ten epochs of 14 ms, made up: what the kernel counted as waiting explains those that differ, or does not. */
+/* Readings of ten epochs of 14 ms, made up: what the kernel counted as waiting explains those that
+ * differ, or does not. */
 TEST(crowded_readings)
 {
     static const struct {

@@ -89,7 +89,8 @@ TEST(limits)
     CHECK_INT(r.failure, CBX_FAILURE_MACHINE, r.message);
 }
 
-/* A first call takes 5.5 s where the folder is empty, 1.5 s where it is not, and later ones 0.5 s. */
+/* A first call takes 5.5 s where the folder is empty, 1.5 s where it is not, and later ones
+ * 0.5 s. */
 static const char compiles[] =
     "echo >>\"$TOY_LOG\"; first=5.5; test -e \"$TOY_CACHE/it\" && first=1.5; >\"$TOY_CACHE/it\"\n"
     "echo '{\"metrics\":{\"first_call\":{\"value\":'$first'},\"call_time\":{\"value\":0.5}}}'";

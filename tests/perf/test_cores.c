@@ -1,4 +1,5 @@
-/* Cores dealt out: disjoint, siblings never in two groups, near to a node; on machines made of files. */
+/* Cores dealt out: disjoint, siblings never in two groups, near to a node; on machines made
+ * of files. */
 #include "check.h"
 #include "fail_alloc.h"
 
@@ -138,7 +139,8 @@ TEST(deals)
     }
 }
 
-/* The rule itself, over every number of groups and threads: no core twice, no CPU outside the allowed ones. */
+/* The rule itself, over every number of groups and threads: no core twice, no CPU outside the
+ * allowed ones. */
 static size_t cores_twice(const cbx__cores *groups, size_t n)
 {
     size_t twice = 0;

@@ -1,5 +1,6 @@
 /*
- * Case files: what is read and what is refused, cut at each byte, memory that runs out; the case that a file of functions becomes; formulas.
+ * Case files: what is read and what is refused, cut at each byte, memory that runs out; the case
+ * that a file of functions becomes; formulas.
  */
 #include "check.h"
 

@@ -151,7 +151,8 @@ static pid_t holder(const cbx__resource *r)
     return child;
 }
 
-/* Jobs of the other kind are done while one kind's resource is held elsewhere: the last of them ends the holder. */
+/* Jobs of the other kind are done while one kind's resource is held elsewhere: the last of them
+ * ends the holder. */
 TEST(no_kind_waits_for_another)
 {
     static const size_t queues[] = { GPU, GPU, CPU, CPU, GPU, CPU };
@@ -281,7 +282,8 @@ TEST(a_device_settles_when_it_is_new)
 
 /* --- two invocations --- */
 
-/* A job that marks its core in a folder which both invocations share: a mark that is there already is an overlap. */
+/* A job that marks its core in a folder which both invocations share: a mark that is there already
+ * is an overlap. */
 typedef struct marks {
     size_t overlaps;
     int meet_out, meet_in; /* the first job waits for the other invocation's; -1: it does not */
@@ -306,7 +308,8 @@ static cbx_status mark_job(void *user, cbx_ctx *c, size_t number, const cbx__hol
 
 static void no_note(void *user, const char *text) { (void)user, (void)text; }
 
-/* One invocation: jobs on a few of three cores, drawn anew for each batch.  @return overlaps that it saw */
+/* One invocation: jobs on a few of three cores, drawn anew for each batch.  @return overlaps
+ * that it saw */
 static size_t invocation(uint64_t seed, size_t batches, marks m)
 {
     size_t queues[25];
@@ -329,7 +332,8 @@ static size_t invocation(uint64_t seed, size_t batches, marks m)
     return m.overlaps;
 }
 
-/* Both invocations at once, as processes; the second under another folder of locks if they are not to see each other. */
+/* Both invocations at once, as processes; the second under another folder of locks if they are not
+ * to see each other. */
 static size_t two_invocations(bool see_each_other, size_t batches)
 {
     int there[2], back[2], status = 0;
@@ -357,7 +361,8 @@ TEST(invocations_never_overlap)
 
 /* --- turns --- */
 
-/* A sweep whose first job lasts until it is told to end, and single jobs that others wait to do; each marks its letter in one file. */
+/* A sweep whose first job lasts until it is told to end, and single jobs that others wait to do;
+ * each marks its letter in one file. */
 typedef struct turn {
     char letter;
     int begun, go_on; /* -1: a job of no length */
@@ -383,7 +388,8 @@ static void say_so(void *user, const char *text)
     if (write(t->go_on, "w", 1) != 1) _exit(2);
 }
 
-/* @param begun  gets a byte when the first job has begun; -1: go_on gets one when the invocation is in line */
+/* @param begun  gets a byte when the first job has begun; -1: go_on gets one when the invocation
+ *               is in line */
 static pid_t invoke(char letter, size_t njobs, int begun, int go_on)
 {
     static const size_t queues[3];

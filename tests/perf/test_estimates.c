@@ -1,4 +1,5 @@
-/* What the launches of an attempt say beside their median, when memory runs out at any moment: an error, never a row that lacks something. */
+/* What the launches of an attempt say beside their median, when memory runs out at any moment: an
+ * error, never a row that lacks something. */
 #include "check.h"
 #include "fail_alloc.h"
 #include "toy_case.h"

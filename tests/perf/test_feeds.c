@@ -1,6 +1,7 @@
 /*
- * What is made of rows, from C: the gate, the feeds and the page survive every failed allocation, and say what options may not be.
- * What they answer is tested through the program: tests/cli/test_gate.py, test_feeds.py, test_page.py.
+ * What is made of rows, from C: the gate, the feeds and the page survive every failed allocation,
+ * and say what options may not be. What they answer is tested through the program:
+ * tests/cli/test_gate.py, test_feeds.py, test_page.py.
  */
 #include "check.h"
 
@@ -20,7 +21,8 @@
 #include "suites/nitrix/feeds/coverage.h"
 #include "suites/nitrix/feeds/feed.h"
 
-/* Four rows of a baseline that grows and of its rival, twenty launches each; slow: the rival of the second run. */
+/* Four rows of a baseline that grows and of its rival, twenty launches each; slow: the rival of the
+ * second run. */
 static char *make_rows(int run, double slow)
 {
     size_t size = 1 << 16, used = 0;
@@ -172,7 +174,8 @@ static void draw_table(cbx_rng *rng, const char *run_id, double factor_of_first,
     }
 }
 
-/* How many of the tables flag a regression, and in how many of them the first row is the only one. */
+/* How many of the tables flag a regression, and in how many of them the first row is the
+ * only one. */
 static void count_flags(cbx_ctx *ctx, double factor, size_t *any, size_t *first_only)
 {
     static drawn base, now;
@@ -195,7 +198,8 @@ static void count_flags(cbx_ctx *ctx, double factor, size_t *any, size_t *first_
     }
 }
 
-/* 25 launches that vary by 1 %, tables of 50 rows: at most 5 % of equal tables are flagged, and +2 % in one row is found in 90 % and more. */
+/* 25 launches that vary by 1 %, tables of 50 rows: at most 5 % of equal tables are flagged, and +2
+ * % in one row is found in 90 % and more. */
 TEST(false_alarms_and_power, setup, teardown)
 {
     size_t any = 0, only = 0;

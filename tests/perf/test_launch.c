@@ -96,7 +96,8 @@ TEST(causes)
     }
 }
 
-/* An answer that is wrong in one call of 97 is found by the calls that are compared besides the timed epochs. */
+/* An answer that is wrong in one call of 97 is found by the calls that are compared besides the
+ * timed epochs. */
 TEST(a_rare_wrong_answer)
 {
     cbx_launch_opts o = quick_opts();
@@ -165,7 +166,8 @@ TEST(bounds_of_a_worker)
     }
 }
 
-/* What is only mapped is no memory, but it is bounded too, so that nothing fills the machine between two looks. */
+/* What is only mapped is no memory, but it is bounded too, so that nothing fills the machine
+ * between two looks. */
 TEST(mapped_memory)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -193,11 +195,13 @@ TEST(more_threads_than_told)
     cbx_launch_opts o = quick_opts();
     o.iterations = 3;
     const cbx_launch_record *r = launch(*test_state, "more-threads", &o);
-    /* where others have the CPUs meanwhile it is refused as well, for the reason that it cannot be told */
+    /* where others have the CPUs meanwhile it is refused as well, for the reason that it cannot
+     * be told */
     CHECK(r->failure == CBX_FAILURE_PINNING || r->failure == CBX_FAILURE_CONTENDED, r->message);
 }
 
-/* The kernel reaps the children of a program that ignores SIGCHLD: a launch ends all the same, and says what it cannot know. */
+/* The kernel reaps the children of a program that ignores SIGCHLD: a launch ends all the same, and
+ * says what it cannot know. */
 TEST(ignored_sigchld)
 {
     cbx_launch_opts o = quick_opts();
@@ -281,7 +285,8 @@ TEST(nothing_outlives_a_launch)
     }
 }
 
-/* A lock that workers inherit is held until the parent lets it go, whatever they do, and by none of them after their launch. */
+/* A lock that workers inherit is held until the parent lets it go, whatever they do, and by none of
+ * them after their launch. */
 TEST(locks_of_a_launch)
 {
     static const struct {
@@ -453,7 +458,8 @@ TEST(missing_programs)
     }
 }
 
-/* The child's environment and process are what was asked for: looked at by a "Python" that is a shell script. */
+/* The child's environment and process are what was asked for: looked at by a "Python" that is a
+ * shell script. */
 TEST(environment_and_cores)
 {
     fixture *f = *test_state;

@@ -1,4 +1,5 @@
-/* The sweep with a worker of its own, good and bad: statuses, files, resume, slots, interruption. */
+/* The sweep with a worker of its own, good and bad: statuses, files, resume, slots,
+ * interruption. */
 #include "check.h"
 #include "fail_alloc.h"
 #include "toy_case.h"
@@ -196,7 +197,8 @@ TEST(resume_keeps_what_is_good)
     CHECK(row_of(&result->rows, "flood")->paired_vs != NULL, "paired with launches of this run");
 }
 
-/* Status of a baseline at a point with this label in the file; "" if it has no row, "twice" if it has more. */
+/* Status of a baseline at a point with this label in the file; "" if it has no row, "twice" if it
+ * has more. */
 static const char *status_in_file(const cbx_rows *file, const char *baseline, const char *label)
 {
     const char *found = "";
@@ -373,7 +375,8 @@ TEST(store_and_raw)
     CHECK(cbx_path_exists(path), path);
 }
 
-/* Under a goal a row is launched until its look is enough; a goal that anything meets is met at the first look. */
+/* Under a goal a row is launched until its look is enough; a goal that anything meets is met at the
+ * first look. */
 TEST(a_goal_ends_the_launches)
 {
     static const char *const names[] = { "good", "spin" };
@@ -423,7 +426,8 @@ TEST(budget_says_what_it_cut)
           "in the row as well");
 }
 
-/* A run whose time is over when its first point is: the others are rows that say so, and --resume measures them. */
+/* A run whose time is over when its first point is: the others are rows that say so, and --resume
+ * measures them. */
 TEST(budget_leaves_points_for_later)
 {
     static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}",

@@ -1,4 +1,5 @@
-/* Control groups, on folders that look like them: where one can be made, what is written there, what is read as evidence. */
+/* Control groups, on folders that look like them: where one can be made, what is written there,
+ * what is read as evidence. */
 #include "check.h"
 #include "fail_alloc.h"
 

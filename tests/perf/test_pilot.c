@@ -1,4 +1,5 @@
-/* Counts from a pilot whose launches are made up: variance, cost, budget, precision; and epochs before the steady state. */
+/* Counts from a pilot whose launches are made up: variance, cost, budget, precision; and epochs
+ * before the steady state. */
 #include "check.h"
 #include "fail_alloc.h"
 #include "point_support.h"
@@ -89,7 +90,8 @@ TEST(the_best_epochs_are_the_best)
         CHECK_LE(fabs(p.mean_s - 0.01), 1e-12, cases[i].why);
         CHECK_LE(fabs(p.launch_s - cases[i].outside_s), 1e-9, cases[i].why);
         CHECK_LE(fabs(p.epoch_s - 0.01), 1e-9, cases[i].why);
-        /* sums of squares by hand: 30 values at +-within about their launch, 3 launches at -between, 0, between */
+        /* sums of squares by hand: 30 values at +-within about their launch, 3 launches at
+         * -between, 0, between */
         CHECK_LE(fabs(p.epoch_cv - cases[i].within * sqrt(30.0 / 27)), 1e-9, cases[i].why);
         double between = cases[i].between * cases[i].between - p.epoch_cv * p.epoch_cv / 10;
         CHECK_LE(fabs(p.launch_cv - sqrt(fmax(0, between))), 1e-9, cases[i].why);

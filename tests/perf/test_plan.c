@@ -172,7 +172,8 @@ TEST(names_are_checked)
 
 TEST(budgets)
 {
-    /* one attempt: 1 s fixed, 3 s spare warm-up, 1 s an epoch; a round of e epochs costs 4 + e, without warm-up and with one epoch 2 */
+    /* one attempt: 1 s fixed, 3 s spare warm-up, 1 s an epoch; a round of e epochs costs 4 + e,
+     * without warm-up and with one epoch 2 */
     static const struct {
         double left_s;
         size_t launches, epochs;

@@ -166,7 +166,8 @@ TEST(settings_that_read_back_otherwise)
     CHECK(!cbx__policy_contradicts(NULL, NULL, name, found), "a worker that tells nothing");
 }
 
-/* What a user's shell has set of these must not reach a worker, or the table would be only half the truth. */
+/* What a user's shell has set of these must not reach a worker, or the table would be only half
+ * the truth. */
 TEST(the_shell_steers_nothing)
 {
     size_t n;

@@ -24,8 +24,9 @@ static void check_holds(cbx_proof_rate r, double rate, const char *why)
 }
 
 /*
- * Launches that differ by far more than the margin, so that nothing is equivalent: a row of n pairs alarms where the order-statistic
- * interval misses 1, whose probability is exact: 2 / 2^6 for 6 pairs, 2 (1 + 11) / 2^11 for 11.
+ * Launches that differ by far more than the margin, so that nothing is equivalent: a row of n pairs
+ * alarms where the order-statistic interval misses 1, whose probability is exact: 2 / 2^6 for 6
+ * pairs, 2 (1 + 11) / 2^11 for 11.
  */
 TEST(the_rate_of_rows_is_the_one_of_the_interval)
 {
@@ -75,7 +76,8 @@ TEST(interleaving_cancels_drift)
     cbx_ctx_free(ctx);
 }
 
-/* The promise: +2 % in launches that vary by 1 %, 25 a side, found in nine of ten tables of 50 rows, and nothing found where there is none. */
+/* The promise: +2 % in launches that vary by 1 %, 25 a side, found in nine of ten tables of 50
+ * rows, and nothing found where there is none. */
 TEST(power)
 {
     static const struct {

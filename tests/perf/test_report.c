@@ -1,5 +1,6 @@
 /*
- * Renderings of rows: against kept outputs (UPDATE_GOLDEN=1 rewrites them), for every width, and as sentences.
+ * Renderings of rows: against kept outputs (UPDATE_GOLDEN=1 rewrites them), for every width, and as
+ * sentences.
  */
 #include "check.h"
 #include "fail_alloc.h"
@@ -568,7 +569,8 @@ TEST(test_markdown_cells)
     assert_null(strstr(text, "<script"));
 }
 
-/* A column that no row fills is left out of every table, as the rates and the roofline of plain commands. */
+/* A column that no row fills is left out of every table, as the rates and the roofline of plain
+ * commands. */
 TEST(test_empty_columns)
 {
     cbx_row list[] = { good_row("sleep", 0.84), good_row("true", 0.1) };

@@ -1,4 +1,5 @@
-/* Slots and devices: how many there are, which cores each gets, and what is said when there are too few. */
+/* Slots and devices: how many there are, which cores each gets, and what is said when there are
+ * too few. */
 #include "check.h"
 
 #include <stdio.h>

@@ -207,7 +207,8 @@ TEST(one_wrong_launch_is_wrong)
     CHECK(isinf(b->rows.rows[0].rel_to_tol), "the worst one");
 }
 
-/* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
+/* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them
+ * cannot be seen. */
 TEST(modes_and_effects_are_told)
 {
     rig *b = fresh(test_state);
@@ -240,7 +241,8 @@ static void interval(const cbx_row_metric *m, double value, double lower, double
     CHECK(m->reason == NULL, why);
 }
 
-/* Seven launches, each metric with values of its own: 1 .. 7 times something; the interval of seven is their range. */
+/* Seven launches, each metric with values of its own: 1 .. 7 times something; the interval of seven
+ * is their range. */
 TEST(metrics_have_intervals)
 {
     const cbx_row *r;

@@ -108,7 +108,8 @@ TEST(grants)
     cbx_arena_clear(&arena);
 }
 
-/* Found once: what changes later is not looked for, whoever asks for something else gets that, and each launch has its own folders. */
+/* Found once: what changes later is not looked for, whoever asks for something else gets that, and
+ * each launch has its own folders. */
 TEST(grants_are_kept)
 {
     const char *tree = make_tree(*test_state), *program[] = { "/bin/true", NULL };
@@ -290,7 +291,8 @@ TEST(nothing_is_left_of_a_launch)
     restore_variable("TMPDIR", before);
 }
 
-/* What a launcher of an earlier version does with a command line that it does not know; and one that says it is another. */
+/* What a launcher of an earlier version does with a command line that it does not know; and one
+ * that says it is another. */
 TEST(another_launcher)
 {
     static const struct {

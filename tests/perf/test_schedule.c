@@ -5,7 +5,8 @@
 
 enum { MAX_N = 9 };
 
-/* A block as rows; `cyclic` gives the plain Latin square instead, which is balanced in place but not in carry-over. */
+/* A block as rows; `cyclic` gives the plain Latin square instead, which is balanced in place but
+ * not in carry-over. */
 static void deal(uint64_t seed, size_t n, size_t block, bool cyclic, size_t rows[][MAX_N])
 {
     size_t scratch[MAX_N], count = cbx__schedule_block(n);
@@ -103,8 +104,9 @@ TEST(layouts)
 }
 
 /*
- * Pads of launches as the sweep draws them: each eighth of a page as often (chi-square of 7 degrees of freedom, 24.3 at 0.1 %), and nothing to do with
- * the place in the round or with the pads of the other attempts of the round.
+ * Pads of launches as the sweep draws them: each eighth of a page as often (chi-square of 7 degrees
+ * of freedom, 24.3 at 0.1 %), and nothing to do with the place in the round or with the pads of the
+ * other attempts of the round.
  */
 static double chi_square(const size_t *seen, size_t bins, size_t n)
 {
@@ -142,7 +144,8 @@ TEST(layouts_are_balanced)
              "the count sees a page that starts too often at its beginning");
 }
 
-/* A linear drift moves the sums of all attempts alike over each mirrored pair of rounds, so that no paired median sees it. */
+/* A linear drift moves the sums of all attempts alike over each mirrored pair of rounds, so that no
+ * paired median sees it. */
 TEST(drift_cancels)
 {
     for (size_t n = 2; n <= MAX_N; n++) {

@@ -1,4 +1,5 @@
-/* The sequential rule over whole points: who settles when and why, and how often equals are called different. */
+/* The sequential rule over whole points: who settles when and why, and how often equals are called
+ * different. */
 #include "check.h"
 #include "fail_alloc.h"
 #include "toy_case.h"
@@ -63,7 +64,8 @@ static void point_close(point *b)
     cbx_ctx_free(b->ctx);
 }
 
-/* A round: each live attempt's median is its level times a launch factor; epochs only while the pilot looks at them. */
+/* A round: each live attempt's median is its level times a launch factor; epochs only while the
+ * pilot looks at them. */
 static void play_round(point *b, const double *level, double cv)
 {
     for (size_t i = 0; i < b->p.plan.count; i++) {
@@ -116,8 +118,9 @@ static bool calls_it_different(point *b)
 }
 
 /*
- * Equals with a wild launch in twelve, stopped by precision or verdict, the looks planned by their own pilot: at most 5 % of the points call
- * them different.  Bin(400, 0.05) exceeds 38 with a chance of 1e-4, and the seed is fixed.
+ * Equals with a wild launch in twelve, stopped by precision or verdict, the looks planned by their
+ * own pilot: at most 5 % of the points call them different.  Bin(400, 0.05) exceeds 38 with a
+ * chance of 1e-4, and the seed is fixed.
  */
 TEST(equals_are_rarely_called_different)
 {

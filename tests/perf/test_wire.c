@@ -1,4 +1,5 @@
-/* JSON lines and descriptors over a socket; and the worker's side of the protocol, spoken to directly. */
+/* JSON lines and descriptors over a socket; and the worker's side of the protocol, spoken to
+ * directly. */
 #include "check.h"
 #include "launch_support.h"
 

@@ -1,7 +1,9 @@
 /*
- * The worker that the tests of launching use: the library's own, with the toy case and that of cheating workers, and a clock that can be
- * made to lie.  Linked with --wrap=cbx_clock_ns; TOY_CLOCK is the speed of the lying clock in per cent.  With TOY_COMPILES it is a framework that
- * compiles, tells how long that took, and keeps a file of that name in the folder of its cache: the native worker says null of it.
+ * The worker that the tests of launching use: the library's own, with the toy case and that of
+ * cheating workers, and a clock that can be made to lie.  Linked with --wrap=cbx_clock_ns;
+ * TOY_CLOCK is the speed of the lying clock in per cent.  With TOY_COMPILES it is a framework that
+ * compiles, tells how long that took, and keeps a file of that name in the folder of its cache: the
+ * native worker says null of it.
  */
 #include <fcntl.h>
 #include <stdio.h>

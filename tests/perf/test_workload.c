@@ -145,7 +145,8 @@ TEST(oracle_cache)
     CHECK(!cached_again(f, "{\"n\":77}", a), "a torn list is noticed");
 }
 
-/* What workers get besides the point's own inputs is drawn again by every workload, and its answers are nowhere on the disk. */
+/* What workers get besides the point's own inputs is drawn again by every workload, and its answers
+ * are nowhere on the disk. */
 TEST(held_back_inputs_are_secret)
 {
     fixture *f = *test_state;
@@ -159,7 +160,8 @@ TEST(held_back_inputs_are_secret)
     CHECK(seeds[0] != seeds[1], "one in 2^30 that these are the same by chance");
 }
 
-/* A launch may have more than the workload has, each of a seed of its own, till it has had enough. */
+/* A launch may have more than the workload has, each of a seed of its own, till it has had
+ * enough. */
 TEST(further_inputs)
 {
     fixture *f = *test_state;
@@ -203,7 +205,8 @@ static size_t entries(fixture *f, const char *folder, const char *suffix)
     return n;
 }
 
-/* Where nothing else keeps workers from reading it, an answer is in memory alone as long as there are workers. */
+/* Where nothing else keeps workers from reading it, an answer is in memory alone as long as there
+ * are workers. */
 TEST(hidden_answers)
 {
     fixture *f = *test_state;

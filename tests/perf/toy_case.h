@@ -1,6 +1,6 @@
 /*
- * A case for tests: C = 2 A + 1, elementwise, with honest baselines and with those that crash, hang, or lie by their clock (the cheats are in
- * suites/selftest).  The same list is compiled into
+ * A case for tests: C = 2 A + 1, elementwise, with honest baselines and with those that crash,
+ * hang, or lie by their clock (the cheats are in suites/selftest).  The same list is compiled into
  * the tests (which need its tables) and into the test worker (which runs it).
  */
 #ifndef CALIBRAX_TESTS_PERF_TOY_CASE_H
@@ -14,7 +14,8 @@ extern const cbx_case_ops toy_still_case; /* does not */
 
 /* What a baseline does to its worker, as a dishonest worker would. */
 extern unsigned toy_clock_percent; /* speed of the worker's clock from now on */
-/* Work that takes so much CPU time, on a busy machine as on an idle one, whatever the worker's clock shows. */
+/* Work that takes so much CPU time, on a busy machine as on an idle one, whatever the worker's
+ * clock shows. */
 void toy_busy_us(int64_t us);
 
 /* What the worker is told through the environment. */

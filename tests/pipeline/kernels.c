@@ -1,5 +1,6 @@
 /*
- * One thing the library does, some number of times: what the pipeline's report runs under `nperf exec`, beside kernels.py.
+ * One thing the library does, some number of times: what the pipeline's report runs under `nperf
+ * exec`, beside kernels.py.
  *
  *     pipeline_kernels NAME TIMES DATA      DATA: doubles of this machine; for append: a store
  *

@@ -1,5 +1,6 @@
 /*
- * draw_plots FOLDER: one plot of each kind, as SVG, PDF and PNG, for test_plot.py to measure and for eyes to see.
+ * draw_plots FOLDER: one plot of each kind, as SVG, PDF and PNG, for test_plot.py to measure and
+ * for eyes to see.
  *
  * Exit status 77 if there is no cairo here: then only the SVGs were written.
  */

@@ -1,4 +1,5 @@
-/* Plots as a user meets them: errors and their messages, text that is not text, extreme values, memory that runs out. */
+/* Plots as a user meets them: errors and their messages, text that is not text, extreme values,
+ * memory that runs out. */
 #include "check.h"
 
 #include <math.h>
@@ -305,7 +306,8 @@ TEST(cairo_runs_out, setup, teardown)
     CHECK_GT(cbx_test_fail_each(everything, &format, "PNG"), 12, "many allocations were made to fail");
 }
 
-/* Widths of DejaVu Sans, 2048 an em, summed: what a program without Helvetica draws must fit, too. */
+/* Widths of DejaVu Sans, 2048 an em, summed: what a program without Helvetica draws must
+ * fit, too. */
 TEST(labels_fit_a_wider_font)
 {
     static const struct {

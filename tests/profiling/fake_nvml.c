@@ -6,8 +6,10 @@
  *   old        neither energy counter nor throttle reasons
  *   mute       device 1 tells nothing
  *
- * CBX_FAKE_NVML_PIDS: processes on the device, "PID:MiB,...", which hold as much for arithmetic as for graphics; -1: not told.
- * Built once more with FAKE_LACKS_ENERGY it lacks a symbol, with FAKE_LACKS_VERSIONS it lists processes in the first form.  Energy moves by 300 mJ a reading, power by 10 W.
+ * CBX_FAKE_NVML_PIDS: processes on the device, "PID:MiB,...", which hold as much for arithmetic as
+ * for graphics; -1: not told.  Built once more with FAKE_LACKS_ENERGY it lacks a symbol, with
+ * FAKE_LACKS_VERSIONS it lists processes in the first form.  Energy moves by 300 mJ a reading,
+ * power by 10 W.
  */
 #include <stdatomic.h>
 #include <stdio.h>

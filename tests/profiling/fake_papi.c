@@ -1,9 +1,11 @@
 /*
- * A library that plays PAPI, told by CBX_FAKE_PAPI what to be:
+ * A library that plays PAPI; CBX_FAKE_PAPI chooses what it is:
  *
- *   present    counts double and single precision; the default     one    only PAPI_FP_OPS
- *   none       knows no event                                      other  of a version that nobody asks for
- *   broken     counters cannot be read
+ *   present  counts double and single precision; the default
+ *   one      only PAPI_FP_OPS
+ *   none     knows no event
+ *   other    of a version that is not supported
+ *   broken   counters cannot be read
  *
  * fake_papi_retire counts operations; they are seen while a set runs.
  */

@@ -1,4 +1,5 @@
-/* Passes over batches on a played clock: what is fetched, worked on, warmed up with, and left out. */
+/* Passes over batches on a played clock: what is fetched, worked on, warmed up with, and
+ * left out. */
 #include "check.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@ static uint64_t now_ns;
 static uint64_t played_clock(void) { return now_ns += 10; }
 static uint64_t falling_clock(void) { return now_ns -= 10; }
 
-/* Batch i is worked on for 1000 (i + 1) ns, waited for 500 ns, and takes 200 ns to get; the first one 9000 ns more. */
+/* Batch i is worked on for 1000 (i + 1) ns, waited for 500 ns, and takes 200 ns to get; the first
+ * one 9000 ns more. */
 typedef struct loader {
     size_t next, n, fails_at;
     size_t batch[256];

@@ -33,7 +33,8 @@ TEST(countries)
           "out of range");
 }
 
-/* Each with the value that codecarbon 3.3.2 takes [g/kWh]: pounds of the states, shares of fossil sources of the provinces. */
+/* Each with the value that codecarbon 3.3.2 takes [g/kWh]: pounds of the states, shares of fossil
+ * sources of the provinces. */
 TEST(regions)
 {
     static const struct {

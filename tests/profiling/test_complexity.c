@@ -1,4 +1,5 @@
-/* Orders of growth from points whose order is known, undecided where it is not, from calls on a played clock; sizes of models. */
+/* Orders of growth from points whose order is known, undecided where it is not, from calls on a
+ * played clock; sizes of models. */
 #include "check.h"
 
 #include <math.h>
@@ -100,7 +101,8 @@ TEST(undecided)
     cbx_ctx_free(ctx);
 }
 
-/* docs/how-to/profiling.md has these figures: n log n over a factor of 16, 8 points, log-normal noise. */
+/* docs/how-to/profiling.md has these figures: n log n over a factor of 16, 8 points,
+ * log-normal noise. */
 TEST(how_often)
 {
     static const struct {

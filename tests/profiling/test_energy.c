@@ -228,7 +228,8 @@ TEST(energy_of_a_device)
         told_ns += 1000000000;
         cbx_energy_meter_report(m, &r);
         CHECK_INT(r.gpu_integrated, cases[i].integrated, cases[i].role);
-        /* power climbs 10 W a reading from `first`: 10, 20, 30 above it at 0, 1, 2 s; trapezoids give 2 (P + 20) */
+        /* power climbs 10 W a reading from `first`: 10, 20, 30 above it at 0, 1, 2 s; trapezoids
+         * give 2 (P + 20) */
         CHECK_LE(fabs(r.gpu_j - (cases[i].integrated ? 2 * first.power_w + cases[i].joules : cases[i].joules)), 1e-6,
                  cases[i].role);
         CHECK_LE(fabs(r.total_j - r.gpu_j), 0, "all there is");
@@ -295,7 +296,8 @@ TEST(over_time)
     cbx_ctx_free(ctx);
 }
 
-/* A series by a real clock: what is kept of many looks is thinned, in order, and power comes with it. */
+/* A series by a real clock: what is kept of many looks is thinned, in order, and power comes
+ * with it. */
 TEST(many_looks)
 {
     cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;

@@ -1,4 +1,5 @@
-/* Work of calls: by trace, by counters that are played, by declaration, and what is said where nobody counts. */
+/* Work of calls: by trace, by counters that are played, by declaration, and what is said where
+ * nobody counts. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -216,7 +217,8 @@ TEST(events_of_cpus)
     }
 }
 
-/* Descriptors that give what a kernel would: count, time enabled, time running, one record a reading. */
+/* Descriptors that give what a kernel would: count, time enabled, time running, one record a
+ * reading. */
 static int pipes[5], next_pipe;
 
 static int open_played(uint64_t config)

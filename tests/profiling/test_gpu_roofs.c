@@ -1,6 +1,6 @@
 /*
- * A GPU's roofs, from a device, its clock and an NVML that are played: what is measured, what stands for what is not there, how the device
- * was meanwhile, and kernels placed under the roofs.
+ * A GPU's roofs, from a device, its clock and an NVML that are played: what is measured, what
+ * stands for what is not there, how the device was meanwhile, and kernels placed under the roofs.
  */
 #include <math.h>
 #include <stdio.h>

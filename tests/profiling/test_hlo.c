@@ -1,4 +1,5 @@
-/* HLO of XLA: the shares that the Python package tells, what is inside fusions, and text that is none. */
+/* HLO of XLA: the shares that the Python package tells, what is inside fusions, and text that
+ * is none. */
 #include "check.h"
 
 #include <math.h>

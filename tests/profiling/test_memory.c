@@ -1,4 +1,5 @@
-/* Patterns of memory over time that are known, and calls that take, keep and give back what is known. */
+/* Patterns of memory over time that are known, and calls that take, keep and give back what
+ * is known. */
 #include "check.h"
 
 #include <math.h>

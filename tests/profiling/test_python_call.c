@@ -1,4 +1,5 @@
-/* A function of a Python module, in an interpreter of its own: times, its process, and what goes wrong in words. */
+/* A function of a Python module, in an interpreter of its own: times, its process, and what goes
+ * wrong in words. */
 #include "check.h"
 
 #include <math.h>

@@ -80,7 +80,8 @@ static const fake before[] = {
     { 99, 105, 'R', 13, 1, 0, 10, 10, 10, 1, 0, 1 }, /* a parent with a greater number */
     { 200, 1, 'R', 9, 9999, 0, 9999, 99999, 999999, 99, 9999, 1 },
 };
-/* 101 ended and was waited for by 100; its number is another's now; 105 is an orphan, 300 a new grandchild. */
+/* 101 ended and was waited for by 100; its number is another's now; 105 is an orphan, 300 a new
+ * grandchild. */
 static const fake after[] = {
     { 100, 1, 'S', 10, 60, 45, 520, 1100, 1600, 15, 300, 1 },
     { 101, 1, 'R', 77, 5000, 0, 5000, 50000, 50000, 500, 5000, 1 },
@@ -113,7 +114,8 @@ TEST(a_tree_that_changes)
     CHECK(cbx__watch_sample(&w, 2000000000, &s), "alive");
     CHECK_INT(s.processes, 4, "101 is another process, 300 is new, the orphan stays");
     CHECK_INT(s.rss_bytes, 1560 * 1024, "sum");
-    /* last values: 10 (100) + 0 (101) + 20 + 1 + 7 = 38; living with waited-for children: 60+45+25+2+7 - 76 = 63 */
+    /* last values: 10 (100) + 0 (101) + 20 + 1 + 7 = 38; living with waited-for children:
+     * 60+45+25+2+7 - 76 = 63 */
     CHECK_LE(fabs(s.cpu_user_s - 63 * tick), 1e-9, "what 101 did after the first look came through its parent");
     CHECK_LE(fabs(s.cpu_percent - 6300 * tick), 1e-6, "within a second");
     cbx__watch_sum(&w, &r);
@@ -194,7 +196,8 @@ static void burn(double seconds)
     while ((double)t.tv_sec + 1e-9 * (double)t.tv_nsec < seconds);
 }
 
-/* Between the grandchild and the monitor's device: it says when its work is done, and is told when it was looked at often enough. */
+/* Between the grandchild and the monitor's device: it says when its work is done, and is told when
+ * it was looked at often enough. */
 typedef struct meeting {
     int done[2], seen[2]; /* pipes */
     int looks, after;     /* calls of say_device; those since the grandchild was done */

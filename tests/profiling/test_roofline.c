@@ -242,7 +242,8 @@ TEST(alignment)
     CHECK(isnan(cbx_roofline_alignment(0)), "no axis");
 }
 
-/* What is advised follows from the bound, the share reached and the rows; each case has its words and no others. */
+/* What is advised follows from the bound, the share reached and the rows; each case has its words
+ * and no others. */
 TEST(advice)
 {
     static const struct {

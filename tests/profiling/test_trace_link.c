@@ -1,5 +1,6 @@
 /*
- * Traces that others wrote: every kind by its beginning, the newest session, what was removed or written over.
+ * Traces that others wrote: every kind by its beginning, the newest session, what was removed or
+ * written over.
  */
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * Traces, judged by the rules of the format in check_trace.py, and one by what Perfetto's trace processor found in it (`make trace-reader`
- * asks it anew: CALIBRAX_KEEP_TRACE names the file that the trace is kept in).
+ * Traces, judged by the rules of the format in check_trace.py, and one by what Perfetto's trace
+ * processor found in it (`make trace-reader` asks it anew: CALIBRAX_KEEP_TRACE names the file that
+ * the trace is kept in).
  */
 #include "check.h"
 
@@ -128,7 +129,8 @@ TEST(faults)
 
 /* --- the trace that Perfetto read --- */
 
-/* Spans that nest, touch, are empty or left open; two processes; moments; counters of one and of two series; odd names. */
+/* Spans that nest, touch, are empty or left open; two processes; moments; counters of one and of
+ * two series; odd names. */
 static void tell_known(cbx_timeline *t)
 {
     static const cbx_timeline_arg notes[] = { { "n", NULL, 1024 }, { "kernel", "tiled \"8\"", 0 } };
@@ -163,7 +165,8 @@ static char *whole_file(cbx_ctx *ctx, const char *path, size_t *len)
     return text;
 }
 
-/* What the processor found is what was told: name, depth, begin and duration [ns] of each span and moment, and each value of a counter. */
+/* What the processor found is what was told: name, depth, begin and duration [ns] of each span and
+ * moment, and each value of a counter. */
 static void check_answers(const cbx_json *found)
 {
     static const struct {

@@ -167,7 +167,8 @@ class Indexing(Against):
                 parts.append(np.asarray([rng.randrange(-n, n) for _ in range(int(np.prod(together)))], dtype=int).reshape(together))
             axis += 1
         if rng.random() < 0.3:
-            # an ellipsis goes before what is left of the axes, so what is behind it must fit the last ones
+            # an ellipsis goes before what is left of the axes, so what is behind it must fit the
+            # last ones
             parts.append(Ellipsis)
         return tuple(array(p) if isinstance(p, np.ndarray) else p for p in parts), tuple(parts)
 

@@ -23,7 +23,8 @@ NUMERIC = WHOLE + REAL + COMPLEX
 EVERY = BOOL + NUMERIC
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (2, 1, 4)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan, 1e-3, 7.25]
-# NumPy gives float16 for these of 8 bits and bool, and float32 for those of 16; the package gives float64
+# NumPy gives float16 for these of 8 bits and bool, and float32 for those of 16; the package gives
+# float64
 NARROW = BOOL + ["int8", "uint8", "int16", "uint16"]
 
 

@@ -157,7 +157,8 @@ class Statistics(unittest.TestCase):
         d = statistics.detectable_two(20, 0.05, 0.9)
         self.assertAlmostEqual(statistics.power_two(20, d, 0.05), 0.9, places=6)
         self.assertEqual(statistics.looks_p(statistics.looks(20, 20), 0, 0.0), 0.0)
-        # one look is the plain test: its repeated p is the p of the sign test; more looks pay for being more
+        # one look is the plain test: its repeated p is the p of the sign test; more looks pay for
+        # being more
         for p in (0.001, 0.01, 0.04):
             self.assertAlmostEqual(statistics.looks_p(statistics.looks(20, 20), 0, statistics.sign_test_p(3, 17)), statistics.sign_test_p(3, 17), places=9)
             self.assertGreaterEqual(statistics.looks_p(looks, 0, p), p)

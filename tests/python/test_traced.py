@@ -34,7 +34,8 @@ REFUSED = {
     "unique_inverse": "unique_size",
     "unique_values": "unique_size",
 }
-# More arguments than those of the example: what a trace alone needs, and branches that examples do not take.
+# More arguments than those of the example: what a trace alone needs, and branches that examples do
+# not take.
 MORE = {
     "bincount": [
         lambda: (xp.bincount, (xp.asarray([0, 2, 2, 9, -1]),), {"length": 3}),

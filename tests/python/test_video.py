@@ -10,7 +10,8 @@ from unittest import mock
 from calibrax_c import metrics
 import tap
 
-# Takes the graph of filters apart as FFmpeg does, twice, and writes what FAKE says to the log that it names.
+# Takes the graph of filters apart as FFmpeg does, twice, and writes what FAKE says to the log that
+# it names.
 FFMPEG = r"""#!/bin/sh
 exec "$FAKE_PYTHON" - "$@" <<'END'
 import os, re, sys

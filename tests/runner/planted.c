@@ -1,4 +1,5 @@
-/* Files that end in every way that a test file can end; test_runner.py checks what the runner makes of each. */
+/* Files that end in every way that a test file can end; test_runner.py checks what the runner makes
+ * of each. */
 #include "check.h"
 
 #include <stdio.h>

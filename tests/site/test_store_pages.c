@@ -1,4 +1,5 @@
-/* Pages of a store: addresses, hostile names, links that all lead somewhere, damage, changes, files, no memory. */
+/* Pages of a store: addresses, hostile names, links that all lead somewhere, damage, changes,
+ * files, no memory. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * Bootstrap: the same bits for any number of threads, clocks that count nanoseconds, constant samples, memory, and how often it covers.
- * The intervals themselves are SciPy's over the same draws (test_scipy.c).
+ * Bootstrap: the same bits for any number of threads, clocks that count nanoseconds, constant
+ * samples, memory, and how often it covers. The intervals themselves are SciPy's over the same
+ * draws (test_scipy.c).
  */
 #include "check.h"
 
@@ -115,7 +116,8 @@ TEST(constant_samples_are_points)
     }
 }
 
-/* Set before the first resample, or by the statistic itself: an interrupted bootstrap gives no interval. */
+/* Set before the first resample, or by the statistic itself: an interrupted bootstrap gives no
+ * interval. */
 TEST(a_stop_gives_no_interval)
 {
     static const double x[] = { 1, 2, 3, 4, 5, 7 };
@@ -224,7 +226,8 @@ static void nested_sample(uint64_t stream, double launch_sd, double *x)
     }
 }
 
-/* Share of 150 nested samples whose 95 % interval holds the mean; epochs as samples of their own, or launches first. */
+/* Share of 150 nested samples whose 95 % interval holds the mean; epochs as samples of their own,
+ * or launches first. */
 static double nested_coverage(bool launches_first)
 {
     enum { RUNS = 150 };
@@ -283,7 +286,8 @@ TEST(nested_threads_and_shapes)
     CHECK_STATUS(cbx_stat_bootstrap_nested(ctx, &nested, NULL, &o, &first, &err), CBX_EINVAL, "no BCa of launches");
 }
 
-/* The fixture's draws (test_scipy.c) are NumPy's; here each compilation of the body gives those of the plain one. */
+/* The fixture's draws (test_scipy.c) are NumPy's; here each compilation of the body gives those of
+ * the plain one. */
 TEST(every_instruction_set_draws_the_same)
 {
     static const size_t sizes[] = { 1, 2, 31, 32, 33, 1000 };

@@ -1,9 +1,11 @@
 /*
- * How often intervals hold what they are for.  Without arguments: a quick form with fixed seeds, as a test.  With a number of runs: the
- * table that docs/reference/statistics.md publishes (make coverage-table).
+ * How often intervals hold what they are for.  Without arguments: a quick form with fixed seeds, as
+ * a test.  With a number of runs: the table that docs/reference/statistics.md publishes (make
+ * coverage-table).
  *
- * Order-statistic intervals of the median cover what they say they attain, whatever the distribution; intervals of a mean cover what
- * normal data would give them, and less on skewed data.
+ * Order-statistic intervals of the median cover what they say they attain, whatever the
+ * distribution; intervals of a mean cover what normal data would give them, and less on
+ * skewed data.
  */
 #include "check.h"
 
@@ -57,7 +59,8 @@ static cbx_interval interval_of(method m, const double *x, size_t n, uint64_t se
 /* Normal 10 + z, or lognormal exp(z) with sigma 1. */
 static double truth_of(method m, bool lognormal) { return !lognormal ? 10 : m <= INTERPOLATED ? 1 : exp(0.5); }
 
-/* Share of `runs` samples whose interval holds the truth; an interval without a level holds nothing.  *attained: the level it says. */
+/* Share of `runs` samples whose interval holds the truth; an interval without a level holds
+ * nothing.  *attained: the level it says. */
 static double coverage(method m, size_t n, bool lognormal, size_t runs, double *attained)
 {
     size_t held = 0;

@@ -1,6 +1,6 @@
 /*
- * Estimators against NumPy and SciPy (tests/fixtures/statistics, made by make_estimates.py), exact binomial sums, and the one
- * property that an interval is for: it covers as often as it says.
+ * Estimators against NumPy and SciPy (tests/fixtures/statistics, made by make_estimates.py), exact
+ * binomial sums, and the one property that an interval is for: it covers as often as it says.
  */
 #include "check.h"
 
@@ -52,7 +52,8 @@ static const struct {
 
 static cbx_err err;
 
-/* Quantiles are NumPy's to the last bit.  The deviation is one of two passes: NumPy's own, about a rounded mean, bounds how near both are. */
+/* Quantiles are NumPy's to the last bit.  The deviation is one of two passes: NumPy's own, about a
+ * rounded mean, bounds how near both are. */
 TEST(summaries_are_numpys)
 {
     for (size_t i = 0; i < CBX_LEN(samples); i++) {
@@ -125,7 +126,8 @@ TEST(binomial_sums_are_exact)
 {
     for (size_t i = 0; i < CBX_LEN(binomials); i++) {
         double p = cbx_stat_binomial_half_cdf(binomials[i].k, binomials[i].n);
-        /* the largest is SciPy's, good to 10 digits; the others are fractions rounded once, ours twice */
+        /* the largest is SciPy's, good to 10 digits; the others are fractions rounded once,
+         * ours twice */
         double bound = binomials[i].n >= 1000000 ? 1e-10 : 2 * UNIT;
         if (fabs(p - binomials[i].p) > bound * binomials[i].p)
             fail_msg("P(Bin(%lu) <= %ld) is %.17g, not %.17g", binomials[i].n, binomials[i].k, p, binomials[i].p);
@@ -183,8 +185,9 @@ TEST(interval_ranks_are_scipys)
 }
 
 /*
- * Share of 4000 lognormal samples of 15 whose interval, narrowed by `off` ranks on both sides, holds the median.  The rank of
- * 95 % is 4 with coverage 0.9648; standard error of the share 0.0029.
+ * Share of 4000 lognormal samples of 15 whose interval, narrowed by `off` ranks on both sides,
+ * holds the median.  The rank of 95 % is 4 with coverage 0.9648; standard error of the
+ * share 0.0029.
  */
 static double covered(size_t off)
 {
@@ -292,7 +295,8 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
 
 TEST(no_memory) { CHECK_GT(cbx_test_fail_each(all_of_it, &err, "estimates"), 3, "a scratch each"); }
 
-/* Ten values by hand: c_2 = 1 - 22/1024, c_3 = 1 - 112/1024, i = (c_2 - 0.95) / (c_2 - c_3), w = 8 i / (2 + 6 i). */
+/* Ten values by hand: c_2 = 1 - 22/1024, c_3 = 1 - 112/1024, i = (c_2 - 0.95) / (c_2 - c_3), w = 8
+ * i / (2 + 6 i). */
 TEST(interpolated_median_interval)
 {
     static const double x[] = { 7, 1, 10, 4, 2, 9, 3, 8, 5, 6 }, same[] = { 3, 3, 3, 3, 3, 3 };

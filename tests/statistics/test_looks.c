@@ -1,4 +1,5 @@
-/* Looks at a growing sample: the error over all of them, by counting every path of signs, and by simulation. */
+/* Looks at a growing sample: the error over all of them, by counting every path of signs, and by
+ * simulation. */
 #include "check.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ static double p_after(unsigned path, size_t n)
     return cbx_stat_sign_test_p(below, n - below);
 }
 
-/* Share of all 2^n paths that any look excludes; nominal levels are the design's, or `flat` at each look. */
+/* Share of all 2^n paths that any look excludes; nominal levels are the design's, or `flat` at
+ * each look. */
 static double counted(const cbx_looks *l, double flat)
 {
     size_t n = l->pairs[l->count - 1];
@@ -82,7 +84,8 @@ TEST(one_look_is_the_plain_interval)
     cbx_ctx_free(ctx);
 }
 
-/* At the walk's own boundary the order-statistic interval leaves 1 out, and one sign less does not. */
+/* At the walk's own boundary the order-statistic interval leaves 1 out, and one sign less
+ * does not. */
 TEST(levels_and_intervals_agree)
 {
     cbx_looks l = planned(11, 60, 0.05);
@@ -141,9 +144,9 @@ TEST(an_early_end_spends_what_is_left)
 }
 
 /*
- * Log-normal pairs with a heavy tail, stopped by whichever comes first of a narrow interval and a decided verdict: the interval at the stop
- * misses 1 in at most 5 % of runs.  Bin(4000, 0.05) exceeds 250 with a chance below 2e-4; a plain interval at each look is
- * seen to exceed it.
+ * Log-normal pairs with a heavy tail, stopped by whichever comes first of a narrow interval and a
+ * decided verdict: the interval at the stop misses 1 in at most 5 % of runs.  Bin(4000, 0.05)
+ * exceeds 250 with a chance below 2e-4; a plain interval at each look is seen to exceed it.
  */
 static unsigned missed(cbx_ctx *ctx, const cbx_looks *l, bool naive)
 {

@@ -1,9 +1,10 @@
 /*
- * Every function against SciPy and statsmodels, over the cases that scripts/fixtures/make_statistics_cases.py wrote: one line a case.
- * CALIBRAX_STATISTICS_CASES names another file of cases: so the live comparison runs this same program (make compare-statistics).
+ * Every function against SciPy and statsmodels, over the cases that
+ * scripts/fixtures/make_statistics_cases.py wrote: one line a case. CALIBRAX_STATISTICS_CASES names
+ * another file of cases: so the live comparison runs this same program (make compare-statistics).
  *
- * Answers agree to 1e-10 of their size, or of the sample's where the answer is a difference that cancels; tables below list where an
- * answer may be further off, and why.
+ * Answers agree to 1e-10 of their size, or of the sample's where the answer is a difference that
+ * cancels; tables below list where an answer may be further off, and why.
  */
 #include "check.h"
 

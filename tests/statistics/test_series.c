@@ -1,6 +1,7 @@
 /*
- * Series, modes, steady state, confidence sequences, variance components and detectable effects: planted structure must be found, its
- * absence must not be seen, and what promises a coverage is counted.  Seeds are fixed.
+ * Series, modes, steady state, confidence sequences, variance components and detectable effects:
+ * planted structure must be found, its absence must not be seen, and what promises a coverage is
+ * counted.  Seeds are fixed.
  */
 #include "check.h"
 
@@ -100,7 +101,8 @@ TEST(order_is_tested)
 
 /* ---- modes ---- */
 
-/* Share of 500 samples of n in which there is more than one mode; a share `slow` of launches runs `factor` times as long. */
+/* Share of 500 samples of n in which there is more than one mode; a share `slow` of launches runs
+ * `factor` times as long. */
 static double seen_modes(size_t n, double cv, double slow, double factor, bool lognormal)
 {
     enum { RUNS = 500 };
@@ -125,7 +127,8 @@ TEST(modes_are_found)
     static const double two[] = { 10, 10.1, 10.2, 9.9, 13.8, 13.9, 10, 10.1, 10.05, 13.7 }, same[] = { 3, 3, 3, 3 };
     cbx_mode m[2];
     size_t count;
-    /* recorded on one machine: 12 % of launches at 8.5 times, 13.5 % at 1.38 times; with 31 launches 98 % of samples hold one */
+    /* recorded on one machine: 12 % of launches at 8.5 times, 13.5 % at 1.38 times; with 31
+     * launches 98 % of samples hold one */
     CHECK_GT(seen_modes(31, 0.03, 0.12, 8.5, false), 0.95, "slow launches by aliasing");
     CHECK_GT(seen_modes(31, 0.01, 0.135, 1.38, false), 0.95, "slow launches of a product");
     CHECK_LE(seen_modes(31, 0.03, 0, 1, false), 0.02, "normal launches have one mode");
@@ -169,7 +172,8 @@ TEST(the_dip)
         CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[i].x, dip_answers[i].n, 1, 1, &t, &err), &err, dip_answers[i].name);
         CHECK_LE(fabs(t.statistic - dip_answers[i].dip), 1e-12, dip_answers[i].name);
     }
-    /* 100 samples: three deviations of a share of 5 % are 6.5 %; the uniform has the largest dip of all with one mode */
+    /* 100 samples: three deviations of a share of 5 % are 6.5 %; the uniform has the largest dip of
+     * all with one mode */
     CHECK_LE(dips(50, cbx_rng_uniform, 0, 0), 0.115, "uniform values");
     CHECK_LE(dips(50, cbx_rng_normal, 0, 0), 0.05, "normal values");
     CHECK_LE(dips(50, exponential, 0, 0), 0.05, "skewed values");
@@ -190,7 +194,8 @@ TEST(the_dip)
 
 typedef enum shape { FLAT, WARMUP, SLOWDOWN, LATE, WILD } shape;
 
-/* 2000 epochs of level 100 and deviation 2; steps of one deviation (2 %); LATE: the last step is too near the end. */
+/* 2000 epochs of level 100 and deviation 2; steps of one deviation (2 %); LATE: the last step is
+ * too near the end. */
 static void launch_of(shape kind, double rho, uint64_t stream, double *x)
 {
     enum { N = 2000 };
@@ -266,7 +271,8 @@ static double draw_skewed(cbx_rng *rng) { return exp(0.3 * cbx_rng_normal(rng)) 
 static double draw_coin(cbx_rng *rng) { return cbx_rng_uniform(rng) < 0.1 ? 45 : 5.0 / 9; }
 /* the mean of each is 5 */
 
-/* Share of 400 sequences of 300 values whose interval misses 5 at any time; once: only after the last. */
+/* Share of 400 sequences of 300 values whose interval misses 5 at any time; once: only after
+ * the last. */
 static double ever_missed(const cbx_sequence_opts *o, draw_fn draw, bool once, double *last_width)
 {
     enum { RUNS = 400, N = 300 };
@@ -466,7 +472,8 @@ static cbx_status all_of_them(cbx_ctx *c, void *user)
 
 TEST(every_allocation_may_fail) { CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "series"), 5, "allocations"); }
 
-/* Answers of scipy.stats.theilslopes (SciPy 1.15): slope, low, high at the level; ties and wild values included. */
+/* Answers of scipy.stats.theilslopes (SciPy 1.15): slope, low, high at the level; ties and wild
+ * values included. */
 TEST(gradients_as_scipy_has_them)
 {
     static const struct {
@@ -513,7 +520,8 @@ TEST(gradients_as_scipy_has_them)
     CHECK_STATUS(cbx_stat_theil_sen(ctx, (const double[]){ 1, NAN, 2 }, 3, 1, 0.95, &i, &err), CBX_EDOM, "no number");
 }
 
-/* 0 is a value like any other: used where it is legal, else refused by name.  It is never a default. */
+/* 0 is a value like any other: used where it is legal, else refused by name.  It is never a
+ * default. */
 TEST(zero_is_no_default)
 {
     static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };

@@ -1,4 +1,5 @@
-/* Sign tests against exact fractions (what SciPy's stats.binomtest(k, n, 0.5).pvalue is), Holm against his own rule by hand. */
+/* Sign tests against exact fractions (what SciPy's stats.binomtest(k, n, 0.5).pvalue is), Holm
+ * against his own rule by hand. */
 #include "check.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * Tests, effect sizes and robust estimators where a formula ends: ties, constant samples, samples that do not overlap, one value, bad
- * input, memory.  Their values on ordinary samples are SciPy's (test_scipy.c).
+ * Tests, effect sizes and robust estimators where a formula ends: ties, constant samples, samples
+ * that do not overlap, one value, bad input, memory.  Their values on ordinary samples are SciPy's
+ * (test_scipy.c).
  */
 #include "check.h"
 
@@ -198,7 +199,8 @@ TEST(effects_at_the_edges)
     CHECK(iv.value == 0 && iv.lower < 0 && iv.upper > 0, "ties only: no effect");
 }
 
-/* Share of 2000 pairs of samples of 10 whose 95 % interval of A holds its true value, 1/2, for lognormal data. */
+/* Share of 2000 pairs of samples of 10 whose 95 % interval of A holds its true value, 1/2, for
+ * lognormal data. */
 TEST(superiority_covers)
 {
     enum { RUNS = 2000, N = 10 };
@@ -303,7 +305,8 @@ TEST(tests_keep_their_level)
     }
 }
 
-/* Scaling data by a power of two changes no p-value, no effect and no verdict on stability, however far squares leave the range. */
+/* Scaling data by a power of two changes no p-value, no effect and no verdict on stability, however
+ * far squares leave the range. */
 TEST(scale_does_not_matter)
 {
     static const int shifts[] = { 0, -30, 600, 1015, -600, -1000 };

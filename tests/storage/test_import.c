@@ -1,4 +1,5 @@
-/* Importers on files of the tools they are for: what they come to, what damage comes to, memory that runs out, odd content. */
+/* Importers on files of the tools they are for: what they come to, what damage comes to, memory
+ * that runs out, odd content. */
 #include "check.h"
 
 #include <math.h>
@@ -286,7 +287,8 @@ TEST(files_cut_at_each_byte)
     cbx_ctx_free(ctx);
 }
 
-/* A kilobyte that is a gigabyte of blanks, a member behind another, something that is no JSON, and each byte damaged. */
+/* A kilobyte that is a gigabyte of blanks, a member behind another, something that is no JSON, and
+ * each byte damaged. */
 TEST(compressed_files)
 {
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
@@ -370,7 +372,8 @@ TEST(samples_beside_the_file)
     cbx_ctx_free(ctx);
 }
 
-/* Text with the n-th value of its JSON (arrays and objects too) changed for another; false: there are fewer. */
+/* Text with the n-th value of its JSON (arrays and objects too) changed for another; false: there
+ * are fewer. */
 static bool change(cbx_json *v, size_t *n, cbx_json *(*other)(void))
 {
     const char *key;
@@ -502,7 +505,8 @@ TEST(odd_files_get_one_sentence)
     cbx_ctx_free(ctx);
 }
 
-/* How soon something fails is no measurement: its time is NaN, which passes no gate, with a note. */
+/* How soon something fails is no measurement: its time is NaN, which passes no gate, with
+ * a note. */
 TEST(what_failed_has_no_time)
 {
     static const struct {

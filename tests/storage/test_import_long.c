@@ -1,9 +1,9 @@
 /*
- * One point with many samples: they are those of the file, in its order, and so is their median; faults far inside are reported; memory
- * that runs out on the way.
+ * One point with many samples: they are those of the file, in its order, and so is their median;
+ * faults far inside are reported; memory that runs out on the way.
  *
- * The i-th of n values is (7919 i mod n) + 1/4.  7919 is a prime that divides no n here, so that each of 1/4, 5/4, ... is there once:
- * the median is (n - 1)/2 + 1/4, and all of it is exact.
+ * The i-th of n values is (7919 i mod n) + 1/4.  7919 is a prime that divides no n here, so that
+ * each of 1/4, 5/4, ... is there once: the median is (n - 1)/2 + 1/4, and all of it is exact.
  */
 #include "check.h"
 
@@ -17,7 +17,8 @@
 #include "calibrax/storage/import.h"
 #include "fail_alloc.h"
 
-/* A text: what is before, between and behind the samples; %s in `item` is the number of a sample. */
+/* A text: what is before, between and behind the samples; %s in `item` is the number of a
+ * sample. */
 typedef struct form {
     const char *format, *head, *item, *between, *tail, *metric;
     double scale;

@@ -1,6 +1,7 @@
 /*
- * Concurrent writers killed with SIGKILL at random moments: what a writer was answered to be kept exists afterwards, complete, and nothing
- * else is torn.  25 kills here; `make kills` does 1000 (CALIBRAX_KILLS).
+ * Concurrent writers killed with SIGKILL at random moments: what a writer was answered to be kept
+ * exists afterwards, complete, and nothing else is torn.  25 kills here; `make kills` does 1000
+ * (CALIBRAX_KILLS).
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* The row record: every member both ways, foreign rows, damaged files, the latest rule, the store on disk. */
+/* The row record: every member both ways, foreign rows, damaged files, the latest rule, the store
+ * on disk. */
 #include "check.h"
 
 #include <math.h>
@@ -451,7 +452,8 @@ static void add_short(state *s, const char *run_id, const char *baseline, const 
     add(s, line);
 }
 
-/* The rows of s, which become those that an index of them shows; returns how many series have a newer failure. */
+/* The rows of s, which become those that an index of them shows; returns how many series have a
+ * newer failure. */
 static size_t show_latest(state *s)
 {
     const char *path = path_in(s, "latest.jsonl");
@@ -635,7 +637,8 @@ static cbx_status read_folder(cbx_ctx *ctx, void *user)
     return st;
 }
 
-/* What is in the store of rows: its raw launches, its files as importers see them, its oldest runs removed. */
+/* What is in the store of rows: its raw launches, its files as importers see them, its oldest runs
+ * removed. */
 static cbx_status from_the_store(cbx_ctx *ctx, void *user)
 {
     const char *const *paths;

@@ -1,4 +1,5 @@
-/* The row index: the same answers as reading everything, over files that change, tear, vanish or are listed twice; pruning. */
+/* The row index: the same answers as reading everything, over files that change, tear, vanish or
+ * are listed twice; pruning. */
 #include "check.h"
 
 #include <math.h>
@@ -47,7 +48,8 @@ static FILE *run_file(const state *s, int run, const char *mode)
     return f;
 }
 
-/* Three runs of two baselines on two machines; run 2 of "tiled" failed, and its file is torn, doubled and of the future. */
+/* Three runs of two baselines on two machines; run 2 of "tiled" failed, and its file is torn,
+ * doubled and of the future. */
 static void fill(const state *s, int pad)
 {
     for (int run = 0; run < 3; run++) {
@@ -75,7 +77,8 @@ static cbx_row_index *open_store(const state *s)
     return ix;
 }
 
-/* The rule, read off its words: at the place of the first row of each key its newest good one, else its newest. */
+/* The rule, read off its words: at the place of the first row of each key its newest good one, else
+ * its newest. */
 static size_t latest_of_all(const cbx_rows *all, const cbx_row **kept, size_t *failed)
 {
     const char **keys = calloc(all->count + 1, sizeof *keys);

@@ -1,4 +1,5 @@
-/* What the library writes fits docs/reference/row-schema.json, and scripts/check_rows.py sees lines that do not. */
+/* What the library writes fits docs/reference/row-schema.json, and scripts/check_rows.py sees lines
+ * that do not. */
 #include "check.h"
 
 #include <math.h>

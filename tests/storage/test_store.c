@@ -1,4 +1,5 @@
-/* The store of runs as a user meets it: keep, find, list, trends, baselines; what others did to the folder; damage; care. */
+/* The store of runs as a user meets it: keep, find, list, trends, baselines; what others did to the
+ * folder; damage; care. */
 #include "check.h"
 
 #include <math.h>
@@ -480,7 +481,8 @@ static void check_long_series(state *s, const char *point, size_t wanted, const 
     cbx_trend_clear(&t);
 }
 
-/* Too many values to be held: they come into the index in parts, those of one series several times. */
+/* Too many values to be held: they come into the index in parts, those of one series several
+ * times. */
 TEST(test_runs_of_many_values)
 {
     enum { POINTS = 80000 };
@@ -536,7 +538,8 @@ TEST(test_one_bad_file_costs_nothing_else)
     CHECK_STATUS(cbx_store_load(s->store, "torn", &run, &err), CBX_EFORMAT, "asked for by name it is an error");
 }
 
-/* Bytes that change under an unchanged stamp are what a disk does; here the remembered hash is changed instead. */
+/* Bytes that change under an unchanged stamp are what a disk does; here the remembered hash is
+ * changed instead. */
 TEST(test_verify_sees_a_flipped_bit)
 {
     state *s = *test_state;

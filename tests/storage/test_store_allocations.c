@@ -1,5 +1,6 @@
-/* Each question to a store, and each thing done to one, with every allocation of it failing once: CBX_ENOMEM comes out, with a sentence,
- * nothing leaks, and the store answers afterwards as if nothing had been asked. */
+/* Each question to a store, and each thing done to one, with every allocation of it failing once:
+ * CBX_ENOMEM comes out, with a sentence, nothing leaks, and the store answers afterwards as if
+ * nothing had been asked. */
 #include "check.h"
 
 #include <stdio.h>

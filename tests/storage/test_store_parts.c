@@ -1,4 +1,5 @@
-/* What pages of a store ask for: a part of the series, names to choose from, the state of the folder, one look for many queries. */
+/* What pages of a store ask for: a part of the series, names to choose from, the state of the
+ * folder, one look for many queries. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * Points of cases that tests take: small, of every graph, order, algebra, padding and dtype that a case has.
+ * Points of cases that tests take: small, of every graph, order, algebra, padding and dtype that a
+ * case has.
  */
 #ifndef TESTS_SUITES_CASE_PROBLEMS_H
 #define TESTS_SUITES_CASE_PROBLEMS_H

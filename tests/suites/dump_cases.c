@@ -1,6 +1,6 @@
 /*
- * Writes the tests' problems for check_cases.py: dump_cases FOLDER.  NPY files I.input.NAME, I.answer.NAME, I.bound.NAME for problem number
- * I, and problems.json, which lists them.
+ * Writes the tests' problems for check_cases.py: dump_cases FOLDER.  NPY files I.input.NAME,
+ * I.answer.NAME, I.bound.NAME for problem number I, and problems.json, which lists them.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * Writes small problems of the case metrics for check_metrics.py, with what the library and the planted faults make of them:
- * dump_metrics FOLDER.  NPY files METRIC.input.I and METRIC.result.BASELINE, and problems.json, which lists the points.
+ * Writes small problems of the case metrics for check_metrics.py, with what the library and the
+ * planted faults make of them: dump_metrics FOLDER.  NPY files METRIC.input.I and
+ * METRIC.result.BASELINE, and problems.json, which lists the points.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * Case array_ops: native baselines against the oracle at small and odd sizes, mutants that must be rejected, turned inputs
- * with turned answers, work that is positive, and a line of the table for each name.
+ * Case array_ops: native baselines against the oracle at small and odd sizes, mutants that must be
+ * rejected, turned inputs with turned answers, work that is positive, and a line of the table for
+ * each name.
  */
 #include "check.h"
 
@@ -119,7 +120,8 @@ static double flops_of(cbx_ctx *c, const cbx_fn *f, const cbx_array_desc *in)
     return flops;
 }
 
-/* Of what compiled code does, by count: reverse mode takes at most four times the flops of a model. */
+/* Of what compiled code does, by count: reverse mode takes at most four times the flops of a
+ * model. */
 TEST(gradients_take_at_most_four_times_the_flops)
 {
     static const char *const models[] = { "expression", "chain100",  "model",   "model_grad_p", "model_grad_x",

@@ -1,6 +1,7 @@
 /*
- * The cases after nitrix's sparse and convolution operations, and the ordinary product: oracles against 60-digit answers, native baselines
- * against oracles, mutants that must be rejected, turned inputs with turned answers, points that are refused, memory that runs out.
+ * The cases after nitrix's sparse and convolution operations, and the ordinary product: oracles
+ * against 60-digit answers, native baselines against oracles, mutants that must be rejected, turned
+ * inputs with turned answers, points that are refused, memory that runs out.
  */
 #include "check.h"
 

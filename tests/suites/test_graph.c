@@ -1,6 +1,6 @@
 /*
- * Graphs of the cases: degrees and indices are what their words say, orders and relabellings keep the graph, and reverse Cuthill-McKee
- * brings a shuffled mesh together again.
+ * Graphs of the cases: degrees and indices are what their words say, orders and relabellings keep
+ * the graph, and reverse Cuthill-McKee brings a shuffled mesh together again.
  */
 #include "check.h"
 
@@ -121,7 +121,8 @@ TEST(other_names_keep_the_graph)
     cbx_ctx_free(ctx);
 }
 
-/* SciPy's reverse_cuthill_mckee gives shuffled 9-point meshes of 20, 32 and 64 squared bandwidths of 39, 63 and 127. */
+/* SciPy's reverse_cuthill_mckee gives shuffled 9-point meshes of 20, 32 and 64 squared bandwidths
+ * of 39, 63 and 127. */
 TEST(cuthill_mckee_finds_the_mesh_again)
 {
     cbx_ctx *ctx = cbx_test_context();

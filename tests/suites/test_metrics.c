@@ -1,6 +1,7 @@
 /*
- * Case metrics: a row for each metric of the registry, in its order; a reason where no rival has it.  What the library
- * makes of the rows, and which planted faults are found, is in tests/workers/check_metrics.py.
+ * Case metrics: a row for each metric of the registry, in its order; a reason where no rival has
+ * it.  What the library makes of the rows, and which planted faults are found, is in
+ * tests/workers/check_metrics.py.
  */
 #include "check.h"
 

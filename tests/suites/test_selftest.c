@@ -1,4 +1,5 @@
-/* The programs that the tool measures itself with: right answers, turns, tables; and how many cheats there are. */
+/* The programs that the tool measures itself with: right answers, turns, tables; and how many
+ * cheats there are. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Case semiring_matmul: every native baseline against the oracle over shapes, algebras and dtypes; mutants must be
- * rejected.
+ * Case semiring_matmul: every native baseline against the oracle over shapes, algebras and dtypes;
+ * mutants must be rejected.
  */
 #include "check.h"
 
@@ -57,7 +57,8 @@ static double element(const cbx_array *a, size_t i)
     }
 }
 
-/* Largest |out - answer| / bound; equal values count as 0, so infinity means wrong where nothing may be. */
+/* Largest |out - answer| / bound; equal values count as 0, so infinity means wrong where
+ * nothing may be. */
 static double worst_ratio(const cbx_array *out, const cbx_array *answer, const cbx_array *bound)
 {
     double worst = 0;
@@ -70,7 +71,8 @@ static double worst_ratio(const cbx_array *out, const cbx_array *answer, const c
     return worst;
 }
 
-/* Runs a baseline on the bench, output poisoned first.  false: not for this point, or not on this machine. */
+/* Runs a baseline on the bench, output poisoned first.  false: not for this point, or not on this
+ * machine. */
 static bool run_baseline(bench *t, const cbx_baseline_ops *b, cbx_array *const *in, double *ratio,
                          const cbx_array *answer, const cbx_array *bound)
 {
@@ -213,7 +215,8 @@ TEST(test_bounds_are_not_loose)
     }
 }
 
-/* The largest ratio of a point among its honest native baselines, and the smallest among mutants (`only`: of that name). */
+/* The largest ratio of a point among its honest native baselines, and the smallest among mutants
+ * (`only`: of that name). */
 static void ratios_of(const char *json, const char *only, double *honest, double *mutant, const char **survivor)
 {
     bench t;
@@ -231,7 +234,8 @@ static void ratios_of(const char *json, const char *only, double *honest, double
     bench_close(&t);
 }
 
-/* The gap: right kernels stay below half of the bound, operands of 11 bits come out above it, at small k and at large. */
+/* The gap: right kernels stay below half of the bound, operands of 11 bits come out above it, at
+ * small k and at large. */
 TEST(test_bounds_tell_precisions_apart)
 {
     static const struct {
@@ -265,8 +269,8 @@ TEST(test_bounds_tell_precisions_apart)
     }
 }
 
-/* Every declared boolean point, its rows and columns cut to what a test has time for, has about as many true as false
- * elements and rejects every mutant. */
+/* Every declared boolean point, its rows and columns cut to what a test has time for, has about as
+ * many true as false elements and rejects every mutant. */
 TEST(test_boolean_points)
 {
     size_t seen = 0;
@@ -367,7 +371,8 @@ TEST(test_table)
     cbx_ctx_free(ctx);
 }
 
-/* A core that was measured, and times of products on it: a bound may be no quarter above any of them, or they would be refused. */
+/* A core that was measured, and times of products on it: a bound may be no quarter above any of
+ * them, or they would be refused. */
 TEST(test_honest_times)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * The oracle of semiring_matmul against 60-digit answers, and the one table of special values against the oracle and
- * every baseline.
+ * The oracle of semiring_matmul against 60-digit answers, and the one table of special values
+ * against the oracle and every baseline.
  */
 #include "check.h"
 
@@ -95,7 +95,8 @@ TEST(test_known_answers)
         bench_open(&t, answers[i].algebra, answers[i].dtype, ANSWER_M, ANSWER_K, ANSWER_N, answers[i].a, answers[i].b);
         for (size_t j = 0; j < ANSWER_M * ANSWER_N; j++) {
             const double right = answers[i].c[j], seen = element(t.answer, j), bound = element(t.bound, j);
-            /* two units of the last place of a double, or a thousandth of what a baseline may err */
+            /* two units of the last place of a double, or a thousandth of what a baseline
+             * may err */
             const double allowed = tropical ? 0
                                             : fmax(DBL_EPSILON * (is_log ? fmax(fabs(right), 1) : fabs(right)),
                                                    bound / 1000);
@@ -197,8 +198,8 @@ TEST(test_special_values)
     }
 }
 
-/* The recurrence that maps NaN and +inf to -inf (exp of a non-finite difference taken as 0): the table must report it
- * from ours. */
+/* The recurrence that maps NaN and +inf to -inf (exp of a non-finite difference taken as 0): the
+ * table must report it from ours. */
 static double lossy_log(const double *a, const double *b)
 {
     double m = -INF, s = 0;

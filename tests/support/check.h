@@ -1,11 +1,14 @@
 /*
- * What every test file includes first: cmocka with the headers it wants before it, and checks that carry a reason.
+ * What every test file includes first: cmocka with the headers it wants before it, and checks that
+ * carry a reason.
  *
- * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b,
- * why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the
- * reason. SKIP(why) leaves a test that cannot run here. worse(x, y): the larger error, NaN, which no bound allows, if one is.
+ * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b,
+ * why), CHECK_GT(a, b, why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each
+ * fails the test with both values and the reason. SKIP(why) leaves a test that cannot run here.
+ * worse(x, y): the larger error, NaN, which no bound allows, if one is.
  *
- * A test file holds tests and ends with what is true of all of them.  All files of a folder are one program (runner.c):
+ * A test file holds tests and ends with what is true of all of them.  All files of a folder are one
+ * program (runner.c):
  *
  *     TEST(something_holds)
  *     {
@@ -14,8 +17,9 @@
  *
  *     TESTS(.seconds = 600)
  *
- * Tests run in the order in which they are written.  TEST(name, setup, teardown) has its own; *test_state is what setup left.
- * TEST_FILE() { ... } is a file that runs its cases itself, as an int.
+ * Tests run in the order in which they are written.  TEST(name, setup, teardown) has its own;
+ * *test_state is what setup left.  TEST_FILE() { ... } is a file that runs its cases itself, as
+ * an int.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H

@@ -1,6 +1,6 @@
 /*
- * A context over the counting allocator, for test programs that need no more: before each test or group, and checked behind it.
- * Included by one file of a program.
+ * A context over the counting allocator, for test programs that need no more: before each test or
+ * group, and checked behind it. Included by one file of a program.
  *
  *     TESTS(.before = counted_setup, .after = counted_teardown)
  */

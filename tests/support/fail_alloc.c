@@ -1,4 +1,5 @@
-/* The counting, checking, failing allocator; a block is preceded by its size, and moves whenever it is resized. */
+/* The counting, checking, failing allocator; a block is preceded by its size, and moves whenever it
+ * is resized. */
 #include "fail_alloc.h"
 
 #include <ftw.h>

@@ -1,11 +1,12 @@
 /*
- * An allocator that counts what lives, checks every old size it receives, and can fail the n-th allocation.
+ * An allocator that counts what lives, checks every old size it receives, and can fail the n-th
+ * allocation.
  *
  *     static cbx_status read_it(cbx_ctx *ctx, void *user) { ...; return st; }
  *     cbx_test_fail_each(read_it, &state, "cbx_thing_read");
  *
- * runs read_it once for each of its allocations, which fails, and a last time in which none does: a failure must come
- * out as CBX_ENOMEM, and no run may leave memory behind.
+ * runs read_it once for each of its allocations, which fails, and a last time in which none does: a
+ * failure must come out as CBX_ENOMEM, and no run may leave memory behind.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_FAIL_ALLOC_H
 #define CALIBRAX_TESTS_SUPPORT_FAIL_ALLOC_H
@@ -15,8 +16,8 @@
 
 #include "calibrax/base/ctx.h"
 
-/** Thread-safe; stays where it is while objects live that were made with it.  Read the counters when no thread
- * allocates. */
+/** Thread-safe; stays where it is while objects live that were made with it.  Read the counters
+ * when no thread allocates. */
 typedef struct cbx_test_alloc {
     cbx_allocator al;  /* what to hand to the code under test */
     size_t live_bytes; /* allocated and not yet freed */
@@ -37,7 +38,8 @@ cbx_ctx *cbx_test_ctx(cbx_test_alloc *t);
 void cbx_test_alloc_check(const cbx_test_alloc *t, const char *why);
 
 typedef cbx_status (*cbx_test_fn)(cbx_ctx *ctx, void *user);
-/** See above.  In builds without AddressSanitizer fn runs once, and nothing fails.  @return the number of fn's allocations */
+/** See above.  In builds without AddressSanitizer fn runs once, and nothing fails.  @return the
+ * number of fn's allocations */
 size_t cbx_test_fail_each(cbx_test_fn fn, void *user, const char *why);
 
 /** A new empty folder below TMPDIR (or /tmp), and its removal with all that is in it. */

@@ -1,5 +1,6 @@
 /*
- * What another library makes of a JSON text: json-c (MIT) in its strict mode, behind a scan for what it lets pass all the same.
+ * What another library makes of a JSON text: json-c (MIT) in its strict mode, behind a scan for
+ * what it lets pass all the same.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_JSON_ORACLE_H
 #define CALIBRAX_TESTS_SUPPORT_JSON_ORACLE_H
@@ -7,7 +8,8 @@
 #include "calibrax/base/json.h"
 
 /**
- * Whether it takes or refuses the text as we did, and reads the same: kinds, bits of numbers, bytes of strings, order of members.
+ * Whether it takes or refuses the text as we did, and reads the same: kinds, bits of numbers, bytes
+ * of strings, order of members.
  * @param ours  NULL, and accepted false: we refused it
  * @return NULL; else what differs
  */

@@ -1,6 +1,7 @@
 /*
- * What most tests stand in: a context whose memory is counted, and a folder of its own.  cmocka_unit_test_setup_teardown(test,
- * cbx_test_place_open, cbx_test_place_close) gives each test one, as *state.
+ * What most tests stand in: a context whose memory is counted, and a folder of its own.
+ * cmocka_unit_test_setup_teardown(test, cbx_test_place_open, cbx_test_place_close) gives each test
+ * one, as *state.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_PLACE_H
 #define CALIBRAX_TESTS_SUPPORT_PLACE_H

@@ -1,11 +1,13 @@
 /*
- * The main of a folder's test program: runs each test file (TEST_FILE in check.h) in a process of its own, with a time limit.
+ * The main of a folder's test program: runs each test file (TEST_FILE in check.h) in a process of
+ * its own, with a time limit.
  *
  *     tests              all files of the folder
  *     tests json text    these
  *     tests --list       their names and time limits
  *
- * It prints one TAP stream. A file fails if it crashes, exceeds its limit, or runs fewer cases than it has planned.
+ * It prints one TAP stream. A file fails if it crashes, exceeds its limit, or runs fewer cases than
+ * it has planned.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -83,8 +85,9 @@ void cbx_test_skip(const char *why)
 
 #ifdef __SANITIZE_ADDRESS__
 /* ASan's account of a library's thread-local storage takes its size from what lies before it if it
- * starts 16 bytes into a page, which here is chance; LeakSanitizer then reads where no memory is and
- * is ended by signal 11.  Without that account, too, what is kept there is found: it is from malloc. */
+ * starts 16 bytes into a page, which here is chance; LeakSanitizer then reads where no memory is
+ * and is ended by signal 11.  Without that account, too, what is kept there is found: it is
+ * from malloc. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "intercept_tls_get_addr=0"; }
 #endif
@@ -191,7 +194,8 @@ static void start(const cbx_test_file *file, int out)
     exit(file->run(file) ? 1 : 0);
 }
 
-/* Passes on what comes from `from` until the child has ended.  @return its status, -1 if it was stopped at its limit */
+/* Passes on what comes from `from` until the child has ended.  @return its status, -1 if it was
+ * stopped at its limit */
 static int follow(tap *t, int from, double until)
 {
     struct pollfd p = { .fd = from, .events = POLLIN };

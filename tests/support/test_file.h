@@ -1,4 +1,5 @@
-/* A file of tests, which enters itself into the list of its program when that starts (TEST_FILE in check.h, FUZZ_ENTRY in fuzz/fuzz.h). */
+/* A file of tests, which enters itself into the list of its program when that starts (TEST_FILE in
+ * check.h, FUZZ_ENTRY in fuzz/fuzz.h). */
 #ifndef CALIBRAX_TESTS_SUPPORT_TEST_FILE_H
 #define CALIBRAX_TESTS_SUPPORT_TEST_FILE_H
 

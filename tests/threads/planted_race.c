@@ -1,4 +1,5 @@
-/* Two threads write one variable without a lock: the run under ThreadSanitizer must refuse it, or it proves nothing. */
+/* Two threads write one variable without a lock: the run under ThreadSanitizer must refuse it, or
+ * it proves nothing. */
 #include <pthread.h>
 #include <stddef.h>
 

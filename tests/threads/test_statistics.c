@@ -1,6 +1,6 @@
 /*
- * Statistics from several threads: distributions, whose library keeps its results in static variables behind one lock, and a bootstrap
- * that starts threads of its own.
+ * Statistics from several threads: distributions, whose library keeps its results in static
+ * variables behind one lock, and a bootstrap that starts threads of its own.
  */
 #include "check.h"
 

@@ -1,8 +1,9 @@
 /*
- * What may be done from several threads at a time, done from several threads at a time.  ThreadSanitizer watches in the
- * build kind "tsan"; elsewhere the answers are what is checked.
+ * What may be done from several threads at a time, done from several threads at a time.
+ * ThreadSanitizer watches in the build kind "tsan"; elsewhere the answers are what is checked.
  *
- * A thread counts what went wrong and the test's own thread judges: cmocka's checks may not leave another thread.
+ * A thread counts what went wrong and the test's own thread judges: cmocka's checks may not leave
+ * another thread.
  */
 #include "check.h"
 

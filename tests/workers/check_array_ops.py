@@ -45,7 +45,8 @@ def bins(x: Row, weights: Row) -> Row:
     return [math.fsum(w for v, w in zip(x, weights) if v == b) for b in range(BINS)]
 
 
-# name: operands of a point (kinds of suites/array/array_ops/ops.h), the answer, the tolerance relative to `size`
+# name: operands of a point (kinds of suites/array/array_ops/ops.h), the answer, the tolerance
+# relative to `size`
 OPS: dict[str, tuple[str, Callable[..., Any], float]] = {
     "add": ("nn", lambda x, y, z, r: [a + b for a, b in zip(x, y)], 0),
     "exp": ("n", lambda x, y, z, r: [math.exp(a) for a in x], 8),

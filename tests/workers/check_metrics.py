@@ -21,7 +21,8 @@ import environments  # noqa: E402
 from check_baselines import Tap  # noqa: E402
 
 MODULES = {"metrics": "sklearn"}
-# Of few items the definitions differ by more: 256 directions at random, a plan that is not converged.
+# Of few items the definitions differ by more: 256 directions at random, a plan that is not
+# converged.
 RANDOM = {"sliced_wasserstein": 0.4}
 # Rivals that divide variances by n - 1 differ by 1 / n: within the bound at the size of the report.
 RIVALS = {"concordance_correlation": 1e-4}

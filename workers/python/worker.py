@@ -302,7 +302,8 @@ def main(argv: list[str]) -> int:
     except (KeyError, ValueError, OSError) as error:
         print(f"worker.py: NPERF_WORKER_FD does not name an open socket: {one_line(error)}", file=sys.stderr)
         return 2
-    # Ctrl-C reaches the whole group; the parent decides what becomes of the attempt, and ends it by closing the channel.
+    # Ctrl-C reaches the whole group; the parent decides what becomes of the attempt, and ends it by
+    # closing the channel.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return serve(channel, argv[1], argv[2] if len(argv) == 3 else None)
 
@@ -312,5 +313,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["benchmark"]:
         sys.exit(status)  # a user's exit handlers run
     sys.stderr.flush()
-    # A framework's exit handlers take long and may crash; the attempt is over and must not be judged by them.
+    # A framework's exit handlers take long and may crash; the attempt is over and must not be
+    # judged by them.
     os._exit(status)

@@ -117,7 +117,8 @@ typedef struct cbx__cuda_traffic {
     int64_t n, passes, threads;
 } cbx__cuda_traffic;
 
-/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities. */
+/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or
+ * infinities. */
 typedef struct cbx__cuda_fill {
     uint32_t *x;
     int64_t words;

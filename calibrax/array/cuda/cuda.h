@@ -95,7 +95,8 @@ typedef struct cbx_cuda_matmul {
     uint32_t struct_size;
     cbx_cuda_gemm gemm;
     bool allow_tf32; /* cuBLAS may round f32 operands to 11 bits: off by 2^-11, beyond the bounds of semiring.h */
-    /* pointers to device memory, the workspace 256-byte aligned; isa and threads are not looked at */
+    /* pointers to device memory, the workspace 256-byte aligned; isa and threads are not
+     * looked at */
     cbx_matmul product;
     /* so many products; element 0 of the operands of product z is batch_... elements after that
      * of z - 1 */

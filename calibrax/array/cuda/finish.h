@@ -3,7 +3,8 @@
 
 /* --- log: rows' maxima and limits --- */
 
-/* A row's largest element and whether it holds NaN or +inf, into those of another part of the row. */
+/* A row's largest element and whether it holds NaN or +inf, into those of another part of
+ * the row. */
 DEVICE void OF(join)(T *top, int *odd, T other, int other_odd)
 {
     *top = other > *top ? other : *top;

@@ -219,7 +219,8 @@ cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul *p, size
 
 /* --- kernels in order --- */
 
-/* Of an algebra, in float32 and float64: the tiled kernel, the first of three sizes, and the one that joins parts of a fold. */
+/* Of an algebra, in float32 and float64: the tiled kernel, the first of three sizes, and the one
+ * that joins parts of a fold. */
 static const struct {
     cbx__cuda_kernel first[2], join[2];
 } steps[CBX_ALGEBRA_COUNT] = {

@@ -64,7 +64,8 @@ static const product products[CBX_CUDA_RATE_COUNT] = {
     [CBX_CUDA_RATE_I8_TILE] = PRODUCT(3, 10, 72, 1, 4, 8192, ~0u, ~0u, 0, 0, "R_8I"),
 };
 #undef PRODUCT
-/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random. */
+/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are
+ * random. */
 static const struct {
     uint64_t one, digits, minus_one, three;
 } starts[] = {

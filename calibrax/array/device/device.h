@@ -99,7 +99,8 @@ CBX_API const cbx_device_gap *cbx_devices_gaps(const cbx_devices *d, size_t *n);
 typedef struct cbx_device_memory {
     uint64_t total_bytes;
     uint64_t available_bytes; /* at the time of the call */
-    /* of a GPU, what arrays of this process hold: now, kept for the next ones, the most so far; else 0 */
+    /* of a GPU, what arrays of this process hold: now, kept for the next ones, the most so
+     * far; else 0 */
     uint64_t in_use_bytes, kept_bytes, in_use_peak_bytes;
 } cbx_device_memory;
 

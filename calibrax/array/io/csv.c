@@ -14,8 +14,8 @@
 
 enum { MAX_COLUMNS = 1 << 16 };
 
-/* What a column's cells were so far; the dtype is that of the highest.  LONG: an integer that float64 does not hold;
- * HUGE: one that int64 does not hold. */
+/* What a column's cells were so far; the dtype is that of the highest.  LONG: an integer that
+ * float64 does not hold; HUGE: one that int64 does not hold. */
 typedef enum cell_kind { CELL_BOOL, CELL_INT, CELL_LONG, CELL_HUGE, CELL_REAL } cell_kind;
 
 typedef union cell_value {
@@ -109,7 +109,8 @@ static char separator_of(const char *text, const char *end)
     return memchr(text, '\t', n) ? '\t' : ';';
 }
 
-/* Counts the columns of the first line, and takes its cells as names if one of them is not a number. */
+/* Counts the columns of the first line, and takes its cells as names if one of them is not
+ * a number. */
 static cbx_status read_header(reader *r, table *t)
 {
     const char *start = r->at;

@@ -71,7 +71,8 @@ static cbx_status make_nests(cbx_arena *arena, const cbx_allocator *al, const cb
 
 /* ---- places ---- */
 
-/* Values that are neither operands, constants nor results, in the order in which nests make them. */
+/* Values that are neither operands, constants nor results, in the order in which nests
+ * make them. */
 typedef struct places {
     cbx__aot *a;
     CBX_LIST(cbx__span) spans;
@@ -123,8 +124,9 @@ static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a
 /* ---- names ---- */
 
 /*
- * Words of C and of C++, which reads the header too; names of <string.h>, and of <math.h> that have no forms with f and l; macros that
- * compilers define; headers, which a file of the same name would hide.
+ * Words of C and of C++, which reads the header too; names of <string.h>, and of <math.h> that have
+ * no forms with f and l; macros that compilers define; headers, which a file of the same name
+ * would hide.
  */
 static const char words[] =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
@@ -161,7 +163,8 @@ static bool is_among(const char *list, const char *name, size_t length)
     return false;
 }
 
-/* True of what C and its headers have, or keep for themselves: names that begin with '_' or end with "_t". */
+/* True of what C and its headers have, or keep for themselves: names that begin with '_' or end
+ * with "_t". */
 static bool is_taken(const char *name)
 {
     const size_t n = strlen(name);
@@ -181,7 +184,8 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-/* How often the text defines a name: it is in a line without indent, and parameters, a length, fields or the end are behind it. */
+/* How often the text defines a name: it is in a line without indent, and parameters, a length,
+ * fields or the end are behind it. */
 static size_t definitions(const char *text, const char *name)
 {
     const size_t n = strlen(name);

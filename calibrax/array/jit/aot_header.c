@@ -1,4 +1,5 @@
-/* What callers of a function ahead of time see: its declaration in a header, with the shapes; and the constants behind it. */
+/* What callers of a function ahead of time see: its declaration in a header, with the shapes; and
+ * the constants behind it. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>

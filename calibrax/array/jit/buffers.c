@@ -1,4 +1,5 @@
-/* The memory of values: which steps they live for, whose memory one takes over, and where the others lie. */
+/* The memory of values: which steps they live for, whose memory one takes over, and where the
+ * others lie. */
 #include "calibrax/array/jit/buffers.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 
 enum { ALIGNED = 64 };
 
-/* Puts a span at the lowest free place of a region; spans there are in the order of their places.  false: it is full. */
+/* Puts a span at the lowest free place of a region; spans there are in the order of their places.
+ * false: it is full. */
 static bool fit(cbx__span *spans, uint32_t i, cbx__region *r)
 {
     cbx__span *s = &spans[i];
@@ -144,8 +146,9 @@ static bool same_places(const cbx__nest *n, size_t a, size_t b)
 }
 
 /*
- * A value in whose memory a kernel may write v: of the same shape and dtype, read here for the last time, and each element where
- * that of v is written.  Kernels load an element before they store it, and no other one is there.
+ * A value in whose memory a kernel may write v: of the same shape and dtype, read here for the last
+ * time, and each element where that of v is written.  Kernels load an element before they store it,
+ * and no other one is there.
  */
 static cbx__vid find_reusable(const lives *m, const cbx__step *step, cbx__nest *n, cbx__vid v, const cbx__vid *taken,
                               size_t ntaken)
@@ -221,7 +224,8 @@ static void add_host(hosts *h, cbx__vid v, size_t bytes, uint32_t until)
     h->at[i] = (cbx__region){ .bytes = bytes, .until = until };
 }
 
-/* Values that are written one over the other are one span; the last of them may be an array, in which all of them lie then. */
+/* Values that are written one over the other are one span; the last of them may be an array, in
+ * which all of them lie then. */
 typedef struct chains {
     CBX_LIST(cbx__span) spans;
     CBX_LIST(cbx__vid) arrays; /* of each span; CBX__NO_VALUE: none */

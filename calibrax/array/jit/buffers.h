@@ -1,8 +1,8 @@
 /*
  * Inside the compiler: the memory of values, planned when a graph is compiled.
  *
- * A value lives from the step that makes it to the last one that reads it.  Values that do not live at the same time may lie in
- * the same place.
+ * A value lives from the step that makes it to the last one that reads it.  Values that do not live
+ * at the same time may lie in the same place.
  */
 #ifndef CALIBRAX_ARRAY_JIT_BUFFERS_H
 #define CALIBRAX_ARRAY_JIT_BUFFERS_H
@@ -33,8 +33,9 @@ typedef struct cbx__place {
 } cbx__place;
 
 /**
- * Gives each span the lowest place that is free all its life, in the first region that has one: those that end last come first, of
- * those that end together the first of the list.  The regions that have another use in the end are free for what ends before.
+ * Gives each span the lowest place that is free all its life, in the first region that has one:
+ * those that end last come first, of those that end together the first of the list.  The regions
+ * that have another use in the end are free for what ends before.
  * Source: first fit, as in Poletto & Sarkar, ACM TOPLAS 21 (1999) 895-913, backwards in time.
  * @param spans    region and at are written
  * @param regions  bytes and until are read, the others written; the last one has no end
@@ -44,9 +45,10 @@ void cbx__spans_place(size_t n, cbx__span *spans, size_t nregions, cbx__region *
 
 struct cbx__program;
 /**
- * Of a program with steps and nests: the values that each step makes, those that it is the last to read, and the places of what nests
- * make.  Operations make arrays; what they read, and results, are arrays, too; other values lie in the workspace, or in the array of a
- * value that is made when they are dead.
+ * Of a program with steps and nests: the values that each step makes, those that it is the last to
+ * read, and the places of what nests make.  Operations make arrays; what they read, and results,
+ * are arrays, too; other values lie in the workspace, or in the array of a value that is made when
+ * they are dead.
  * @return false: out of memory
  */
 bool cbx__buffers_plan(struct cbx__program *p);

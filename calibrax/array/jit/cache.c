@@ -178,7 +178,8 @@ static cbx_status trim(cbx_ctx *ctx, cbx_arena *arena, const char *folder, uint6
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
-/* Looking at all files is slow, so that one in many stores does it: the more often, the more is stored. */
+/* Looking at all files is slow, so that one in many stores does it: the more often, the more
+ * is stored. */
 static bool is_time_to_trim(const char *name, uint64_t bytes, uint64_t limit)
 {
     const uint64_t every = limit / 16 / (bytes ? bytes : 1);

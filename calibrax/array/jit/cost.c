@@ -1,6 +1,6 @@
 /*
- * What programs do, counted: each kernel by its instructions and its streams, each other step as the operation that it is, and
- * the memory that the plan reserves.
+ * What programs do, counted: each kernel by its instructions and its streams, each other step as
+ * the operation that it is, and the memory that the plan reserves.
  */
 #include <stdio.h>
 
@@ -45,7 +45,8 @@ static cbx_cost cost_of_instructions(const cbx__kernel *k)
     return c;
 }
 
-/* Elements of a stream or result, each once: dimensions along which it does not move give no more; kept: those that are not folded. */
+/* Elements of a stream or result, each once: dimensions along which it does not move give no more;
+ * kept: those that are not folded. */
 static uint64_t elements_at(const cbx__nest *n, const cbx__site *at, bool kept)
 {
     uint64_t count = 1;
@@ -64,8 +65,8 @@ static void add_function(cbx_cost_step *out, cbx_prim prim, uint64_t n)
     out->functions[i].n += n;
 }
 
-/* Instructions one after the other from a carry to its next value, the longest way; divisions and roots count 5, functions as their
- * formulas are long. */
+/* Instructions one after the other from a carry to its next value, the longest way; divisions and
+ * roots count 5, functions as their formulas are long. */
 static uint64_t chain_of(const cbx__nest *n)
 {
     enum { SLOW = 5, FUNCTION = 25 };
@@ -184,7 +185,8 @@ static void add_results(memory *m, const cbx__node *node)
         add_value(m, node->out + r, is_view ? m->owner[node->in[0]] : node->out + r);
 }
 
-/* True if another value may take the memory of one: it is the program's, and nothing else lies there. */
+/* True if another value may take the memory of one: it is the program's, and nothing else
+ * lies there. */
 static bool takes_memory(const memory *m, cbx__vid v)
 {
     return v != CBX__NO_VALUE && cbx__program_owns(m->p, v) && m->users[m->owner[v]] == 1;

@@ -1,5 +1,6 @@
 /*
- * Inside ctext*.c: the text that is being written, and instructions as expressions (ctext_values.c).
+ * Inside ctext*.c: the text that is being written, and instructions as expressions
+ * (ctext_values.c).
  */
 #ifndef CALIBRAX_ARRAY_JIT_CTEXT_INTERNAL_H
 #define CALIBRAX_ARRAY_JIT_CTEXT_INTERNAL_H

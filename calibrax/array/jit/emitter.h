@@ -19,7 +19,8 @@ typedef struct cbx__code {
 
 typedef struct cbx__emitter {
     const char *name; /* "llvm", "interpreter" */
-    /** Kernels are finished ones; they need not live on.  @return CBX_OK; CBX_EUNAVAILABLE (a library is missing);
+    /** Kernels are finished ones; they need not live on.  @return CBX_OK; CBX_EUNAVAILABLE (a
+     * library is missing);
      *  CBX_ENOMEM */
     cbx_status (*compile)(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kernels, cbx__code **out, cbx_err *err);
 } cbx__emitter;

@@ -1,5 +1,6 @@
 /*
- * Inside loops.c and folds_*.c: what a fold holds on its way, and where a nest's rows and results are.
+ * Inside loops.c and folds_*.c: what a fold holds on its way, and where a nest's rows and
+ * results are.
  */
 #ifndef CALIBRAX_ARRAY_JIT_FOLDS_H
 #define CALIBRAX_ARRAY_JIT_FOLDS_H
@@ -29,9 +30,11 @@ void cbx__fold_store(const cbx__nest_fold *f, cbx__held t, char *to);
 size_t cbx__nest_points(const cbx__nest *n, bool gone);
 /** Steps of all streams along a dimension; -1: 0. */
 void cbx__nest_steps(const cbx__nest *n, int dim, int64_t *steps);
-/** Moves streams to point number `at`, counted over the folded (gone) or kept dimensions up to last. */
+/** Moves streams to point number `at`, counted over the folded (gone) or kept dimensions up
+ * to last. */
 void cbx__nest_move(const cbx__nest *n, size_t at, int last, bool gone, char **p);
-/** To result number `at`, counted over dimensions up to last: where its streams begin and where each fold's result is. */
+/** To result number `at`, counted over dimensions up to last: where its streams begin and where
+ * each fold's result is. */
 void cbx__nest_seek(const cbx__nest_call *c, size_t at, int last, char **p, char **to);
 
 /** Folds of the last dimension: rows.  Bytes of memory with so many threads. */

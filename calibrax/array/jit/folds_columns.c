@@ -1,6 +1,6 @@
 /*
- * Folds of outer dimensions: rows of a block of columns, joined in the tree of the reference backend (reference/columns.c).  Threads share
- * blocks.
+ * Folds of outer dimensions: rows of a block of columns, joined in the tree of the reference
+ * backend (reference/columns.c).  Threads share blocks.
  */
 #include <string.h>
 
@@ -83,7 +83,8 @@ static void fold_held(const block *b, size_t f, size_t count)
     }
 }
 
-/* A leaf of up to LEAF rows: the k-th of 8 sums takes rows k, k + 8 ..., the last n % 8 rows follow the joined sums. */
+/* A leaf of up to LEAF rows: the k-th of 8 sums takes rows k, k + 8 ..., the last n % 8 rows follow
+ * the joined sums. */
 static void leaf_rows(const block *b, size_t row, size_t count, double *sums)
 {
     const cbx__nest *n = b->c->nest;
@@ -137,7 +138,8 @@ static void tree_rows(const block *b, size_t row, size_t count, double *sums)
             cbx__fold_get(cbx_isa_best())->add_f64(b->width, sums + f * WIDTH, right + f * WIDTH);
 }
 
-/* Columns first .. first + width - 1 of the last dimension, of result `outer` of the kept dimensions outside of it. */
+/* Columns first .. first + width - 1 of the last dimension, of result `outer` of the kept
+ * dimensions outside of it. */
 static void fold_block(block *b, size_t outer, size_t first, size_t rows)
 {
     const cbx__nest *n = b->c->nest;

@@ -1,6 +1,7 @@
 /*
- * Folds of the last dimension.  Elements come a tile at a time and follow the tree of the reference backend (reference/reduce.c), so that
- * sums have its bits: halves, the first rounded down to a multiple of 8, until 128 or fewer are left; these in 8 sums, joined pairwise.
+ * Folds of the last dimension.  Elements come a tile at a time and follow the tree of the reference
+ * backend (reference/reduce.c), so that sums have its bits: halves, the first rounded down to a
+ * multiple of 8, until 128 or fewer are left; these in 8 sums, joined pairwise.
  * Threads share results, or branches of the tree of one result.
  */
 #include <string.h>
@@ -57,7 +58,8 @@ static size_t runs_from(const cbx__nest *n, int next, size_t at, size_t count, s
     return runs < count / *run ? runs : count / *run;
 }
 
-/* Elements pos .. pos + count - 1 of the row, which runs over all folded dimensions, to the tiles. */
+/* Elements pos .. pos + count - 1 of the row, which runs over all folded dimensions, to the
+ * tiles. */
 static void produce(const rows_work *w, size_t pos, size_t count)
 {
     const cbx__nest *n = w->c->nest;

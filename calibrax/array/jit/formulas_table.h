@@ -1,8 +1,10 @@
 /*
- * What the vector functions of kernels/elementary_float.h are made of; written by scripts/make_formulas.py.
+ * What the vector functions of kernels/elementary_float.h are made of; written by
+ * scripts/make_formulas.py.
  *
- * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N, M and T
- * constants of the dtype, of U and bool, by their bits.  Operands are numbers of lines, from 0.
+ * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B
+ * a bool, N, M and T constants of the dtype, of U and bool, by their bits.  Operands are numbers of
+ * lines, from 0.
  */
 #ifndef CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
 #define CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H

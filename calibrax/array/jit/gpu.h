@@ -12,8 +12,8 @@
 enum { CBX__GPU_KEPT = 256 }; /* blocks that wait for their next use, at most */
 
 /**
- * A device.  All calls are safe from any thread; copies are done when they return.  What is queued is carried out in order, so a
- * block may be used again at once.
+ * A device.  All calls are safe from any thread; copies are done when they return.  What is queued
+ * is carried out in order, so a block may be used again at once.
  */
 typedef struct cbx__gpu {
     cbx__memory memory; /* first: of arrays there (gpu_memory.h) */

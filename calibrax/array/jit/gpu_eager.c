@@ -1,6 +1,6 @@
 /*
- * Single operations on arrays of a device: programs of one operation, and copies of arrays with gaps.  A context keeps them, by
- * what they do.  Views are made without the device.
+ * Single operations on arrays of a device: programs of one operation, and copies of arrays with
+ * gaps.  A context keeps them, by what they do.  Views are made without the device.
  */
 #include <string.h>
 

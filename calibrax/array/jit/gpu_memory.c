@@ -1,6 +1,6 @@
 /*
- * Memory of a device.  Blocks that are given back wait for the next request of their size, since the driver's calls for memory wait
- * for all kernels.
+ * Memory of a device.  Blocks that are given back wait for the next request of their size, since
+ * the driver's calls for memory wait for all kernels.
  */
 #include "calibrax/array/jit/gpu_memory.h"
 

@@ -9,8 +9,8 @@
 cbx__memory cbx__gpu_memory(cbx_device_id id);
 
 /**
- * A block, maybe one that was given back.  All blocks of this process are at most the share of the device's memory that the
- * configuration of the context allows (cbx_device_config).
+ * A block, maybe one that was given back.  All blocks of this process are at most the share of the
+ * device's memory that the configuration of the context allows (cbx_device_config).
  * @param capacity  bytes of the block, for cbx__gpu_put
  * @return CBX_OK; CBX_ENOMEM; what the device returns
  */
@@ -27,13 +27,15 @@ cbx_status cbx__gpu_upload(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_ar
 /** An array of this device itself if it is row-major, else a copy that is. */
 cbx_status cbx__gpu_dense(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err);
 
-/** An array of foreign memory is on this device from now on.  Whoever lent it has it back when no kernel reads it any more. */
+/** An array of foreign memory is on this device from now on.  Whoever lent it has it back when no
+ * kernel reads it any more. */
 cbx_status cbx__gpu_adopt(cbx_ctx *ctx, cbx__gpu *g, cbx_array *a, cbx_err *err);
 
 /** The device of an array whose memory is one's of this header; NULL: it is elsewhere. */
 cbx__gpu *cbx__gpu_of(const cbx_array *a);
 
-/** One operation with an operand there, and the others there or on the CPU; results are there (gpu_eager.c). */
+/** One operation with an operand there, and the others there or on the CPU; results are there
+ * (gpu_eager.c). */
 cbx_status cbx__gpu_apply(const cbx_call *call, cbx_array **out, cbx_err *err);
 /** A row-major copy of an array there, by a kernel; *out NULL: no kernel can. */
 cbx_status cbx__gpu_pack_there(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err);

@@ -3,7 +3,8 @@
 #include "calibrax/array/jit/gpu_code.h"
 #include "calibrax/array/reference/reduce.h"
 
-/* Levels until no node has more elements than a leaf.  Nodes of a level differ by less than 16 elements, so few lengths occur. */
+/* Levels until no node has more elements than a leaf.  Nodes of a level differ by less than 16
+ * elements, so few lengths occur. */
 static unsigned levels_of(size_t length)
 {
     size_t lengths[2][64] = { { length } }, n = 1;

@@ -1,11 +1,11 @@
 /*
- * The emitter that makes no code: kernels are carried out in blocks of elements, an instruction after
- * the other, each by the loop that the reference backend has for it.  So it defines what a kernel
- * means, and it is what is left without LLVM.
+ * The emitter that makes no code: kernels are carried out in blocks of elements, an instruction
+ * after the other, each by the loop that the reference backend has for it.  So it defines what a
+ * kernel means, and it is what is left without LLVM.
  *
  * Values of a block lie in slots of a workspace on the stack, which values take in turn.  What is
- * loaded is read where it lies, so outputs, which may take the place of inputs, are written at the end
- * of a block.
+ * loaded is read where it lies, so outputs, which may take the place of inputs, are written at the
+ * end of a block.
  */
 #include "calibrax/array/jit/emitter.h"
 
@@ -245,7 +245,8 @@ static void add_carries(plan *c)
     c->g->nfirst = c->g->nsteps;
 }
 
-/* Before the outputs of a row, which may take the place of inputs: all next numbers to slots of their own. */
+/* Before the outputs of a row, which may take the place of inputs: all next numbers to slots of
+ * their own. */
 static void keep_next(plan *c)
 {
     const cbx__kernel *k = c->k;
@@ -268,7 +269,8 @@ static void move_carries(plan *c)
     }
 }
 
-/* At the end of a block.  An output may take the place of a stream that another output is a copy of: such copies are made first. */
+/* At the end of a block.  An output may take the place of a stream that another output is a copy
+ * of: such copies are made first. */
 static void add_outputs(plan *c)
 {
     const cbx__kstream *streams = c->g->streams;

@@ -6,7 +6,8 @@
 
 #include "calibrax/array/backend.h"
 
-/** Operations are those of the reference backend; graphs are compiled, by LLVM where it is installed. */
+/** Operations are those of the reference backend; graphs are compiled, by LLVM where it is
+ * installed. */
 extern const cbx_backend cbx__jit_backend;
 
 #endif

@@ -58,7 +58,8 @@ static bool same(const cbx__kinstr *x, const cbx__kinstr *y)
            x->c == y->c && x->bits == y->bits;
 }
 
-/* Kernels are short, and equal instructions near each other: a search from the end needs no table. */
+/* Kernels are short, and equal instructions near each other: a search from the end needs no
+ * table. */
 cbx__kid cbx__kernel_add(cbx__kernel *k, cbx__kinstr like)
 {
     const int n = cbx__kernel_operands(&like);

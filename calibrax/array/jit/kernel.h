@@ -1,12 +1,14 @@
 /*
  * Inside the compiler: kernels, the form in which loops reach the emitters.
  *
- * A kernel is a straight-line program over the elements of m rows of n elements.  Streams connect it with memory: element (j, i)
- * of stream k is at p[k] + j * outer[k] + i * step, where step is the size of an element (DENSE), 0 (SCALAR) or inner[k]
- * (STRIDED).  A stream of kind INDEX has no memory: its element is the int64 number p[k] + j * outer[k] + i * inner[k].
- * Instructions are numbered in order and read lower numbers alone.  A kernel gives the same bits whatever the emitter, the vector
- * length, m, n, and the division of elements over calls: no element's value depends on its place.  Only which NaN an operation
- * gives is unspecified, its sign and payload, and so are BITS, and COPYSIGN with the sign, of a NaN that was computed.
+ * A kernel is a straight-line program over the elements of m rows of n elements.  Streams connect
+ * it with memory: element (j, i) of stream k is at p[k] + j * outer[k] + i * step, where step is
+ * the size of an element (DENSE), 0 (SCALAR) or inner[k] (STRIDED).  A stream of kind INDEX has no
+ * memory: its element is the int64 number p[k] + j * outer[k] + i * inner[k].  Instructions are
+ * numbered in order and read lower numbers alone.  A kernel gives the same bits whatever the
+ * emitter, the vector length, m, n, and the division of elements over calls: no element's value
+ * depends on its place.  Only which NaN an operation gives is unspecified, its sign and payload,
+ * and so are BITS, and COPYSIGN with the sign, of a NaN that was computed.
  */
 #ifndef CALIBRAX_ARRAY_JIT_KERNEL_H
 #define CALIBRAX_ARRAY_JIT_KERNEL_H
@@ -18,22 +20,24 @@ typedef uint32_t cbx__kid; /* number of an instruction */
 #define CBX__NO_KID UINT32_MAX
 
 /*
- * name, word, operands, dtypes of the result.  Operands have the dtype of the result but where said.  dtypes are bool, the
- * integers, float32, float64; a bool is one bit in registers and one byte, 0 or 1, in memory.  Integers wrap.
+ * name, word, operands, dtypes of the result.  Operands have the dtype of the result but where
+ * said.  dtypes are bool, the integers, float32, float64; a bool is one bit in registers and one
+ * byte, 0 or 1, in memory.  Integers wrap.
  *   CONST     `bits` holds the element
  *   LOAD      element of stream a
  *   CARRY     what the row before gave for carry a
- *   FLOOR_DIV, REM  of integers: as cbx__floor_div_i64 and its kin (kernels/scalar.h), 0 where the divisor is 0
- *   SHL, SHR  of integers; SHR of a signed dtype keeps the sign.  A count of the width or more, or below 0, leaves 0, or -1 of a
- *             negative number that SHR moves
+ *   FLOOR_DIV, REM  of integers: as cbx__floor_div_i64 and its kin (kernels/scalar.h), 0 where the
+ *                   divisor is 0
+ *   SHL, SHR  of integers; SHR of a signed dtype keeps the sign.  A count of the width or more, or
+ *             below 0, leaves 0, or -1 of a negative number that SHR moves
  *   NOT       of bools: the other one; of integers: all bits
  *   EQ ... GE of operands of one dtype, whichever; false with NaN, but NE
  *   SELECT    a (bool) ? b : c
  *   CAST      from the dtype of a, as the loops of kernels/cast_isa.c
  *   BITS      the same bits as another dtype of the same size, not bool
  *   FMA       a * b + c, rounded once
- *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h); one of class MAP, whose operands
- *             and result have one dtype
+ *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h);
+ *             one of class MAP, whose operands and result have one dtype
  */
 #define CBX__KOP_SAME(X) /* primitives of the same name */                                                             \
     X(ADD, "add", 2, NUM)                                                                                              \
@@ -101,12 +105,13 @@ typedef enum cbx__kstream_kind {
 } cbx__kstream_kind;
 
 /*
- * Outputs come first, DENSE or STRIDED; their memory overlaps nothing but an input that has the very same place and steps.  Where the
- * steps of a STRIDED one are 0, its elements are equal.
+ * Outputs come first, DENSE or STRIDED; their memory overlaps nothing but an input that has the
+ * very same place and steps.  Where the steps of a STRIDED one are 0, its elements are equal.
  */
 typedef struct cbx__kstream {
     uint8_t dtype, kind;
-    /* of a STRIDED output: how many from this one on lie side by side and fill the step; 0: not known */
+    /* of a STRIDED output: how many from this one on lie side by side and fill the step; 0:
+     * not known */
     uint8_t beside;
     bool nontemporal; /* of a DENSE output, or those beside each other: too large for the caches */
     bool final;       /* of an output with carries: written behind the last row alone, where row 0 is */
@@ -118,7 +123,8 @@ static inline size_t cbx__kstream_run(const cbx__kstream *s) { return s->beside 
 
 #define CBX__MAX_CARRIES 64 /* of a kernel */
 
-/* A number of each column that goes from row to row: that of row 0 is the element of an input there. */
+/* A number of each column that goes from row to row: that of row 0 is the element of an
+ * input there. */
 typedef struct cbx__kcarry {
     uint32_t first; /* stream */
     cbx__kid next;
@@ -142,9 +148,11 @@ void cbx__kernel_init(cbx__kernel *k, const cbx_allocator *al);
 void cbx__kernel_clear(cbx__kernel *k);
 
 /**
- * Adds an instruction, or returns the number of an equal one.  Operations on constants are not carried out.
+ * Adds an instruction, or returns the number of an equal one.  Operations on constants are not
+ * carried out.
  * @param like  op, dtype, prim, operands, bits
- * @return CBX__NO_KID without memory, which the kernel notes, and for an operand that is CBX__NO_KID
+ * @return CBX__NO_KID without memory, which the kernel notes, and for an operand that is
+ *   CBX__NO_KID
  */
 cbx__kid cbx__kernel_add(cbx__kernel *k, cbx__kinstr like);
 static inline cbx__kid cbx__k1(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__kid a)
@@ -178,9 +186,10 @@ uint64_t cbx__kernel_work(const cbx__kernel *k);
 void cbx__kernel_text(const cbx__kernel *k, cbx_text *out);
 
 /*
- * Formulas: what a MATH function is made of, from the vector functions of kernels/elementary_float.h (formulas_table.h).  Where
- * `inside` is true the result has the bits of the primitive's loop, elsewhere the loop is to be called; of exp, which is right
- * everywhere, `inside` is a CONST.
+ * Formulas: what a MATH function is made of, from the vector functions of
+ * kernels/elementary_float.h (formulas_table.h).  Where `inside` is true the result has the bits of
+ * the primitive's loop, elsewhere the loop is to be called; of exp, which is right everywhere,
+ * `inside` is a CONST.
  */
 typedef struct cbx__kformula {
     const cbx__kinstr *instr; /* LOAD 0 and 1 are the operands; no MATH */

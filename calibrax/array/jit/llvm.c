@@ -1,10 +1,10 @@
 /*
  * The LLVM emitter: compiled code by content, in this process and on disk.
  *
- * Equal kernels have one piece of code however often they are compiled: the code is counted, and its
- * memory goes with the last one that uses it.  It is found by a key that holds all that an object
- * depends on, which is also the key of the cache on disk.  LLVM cannot be interrupted within an
- * object: of many or large kernels several objects are made, between which a context may stop.
+ * Equal kernels have one piece of code however often they are compiled: the code is counted, and
+ * its memory goes with the last one that uses it.  It is found by a key that holds all that an
+ * object depends on, which is also the key of the cache on disk.  LLVM cannot be interrupted within
+ * an object: of many or large kernels several objects are made, between which a context may stop.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -110,7 +110,8 @@ static void describe_cpu(void)
 #endif
 }
 
-/* All that an object depends on: the code of this library, too, since other code makes other objects of a kernel. */
+/* All that an object depends on: the code of this library, too, since other code makes other
+ * objects of a kernel. */
 static cbx_status make_key(cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx_text *t, cbx_err *err)
 {
     cbx_text_printf(t, "object of %s, LLVM 19, %s", cbx__build_id(), cbx_isa_name(isa));

@@ -47,7 +47,8 @@ void cbx__llvm_leave(void);
 
 /** The target of an instruction set that this machine runs. */
 cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err);
-/** That of another machine.  @return CBX_OK; CBX_EUNAVAILABLE (this LLVM does not have it); CBX_ENOMEM */
+/** That of another machine.  @return CBX_OK; CBX_EUNAVAILABLE (this LLVM does not have it);
+ * CBX_ENOMEM */
 cbx_status cbx__llvm_target_other(cbx_ctx *ctx, cbx__llvm *l, cbx__llvm_machine machine, const cbx__llvm_target **out,
                                   cbx_err *err);
 /** A module as an object or as assembly: kind LLVM_OBJECT_FILE, LLVM_ASSEMBLY_FILE. */
@@ -74,8 +75,8 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
                             cbx_err *err);
 
 /**
- * Kernels of a machine as text: an object (LLVM_OBJECT_FILE) with a table under the name `symbol`, assembly (LLVM_ASSEMBLY_FILE), or the
- * module (LLVM_MODULE_TEXT).  Takes LLVM's lock.
+ * Kernels of a machine as text: an object (LLVM_OBJECT_FILE) with a table under the name `symbol`,
+ * assembly (LLVM_ASSEMBLY_FILE), or the module (LLVM_MODULE_TEXT).  Takes LLVM's lock.
  * @param isa  of CBX__LLVM_HOST
  */
 cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa, const char *symbol, size_t n,
@@ -85,7 +86,8 @@ cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa,
 cbx_status cbx__llvm_text(cbx_ctx *ctx, int kind, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
                           cbx_err *err);
 
-/** As cbx__emitter_llvm.compile, for an instruction set that this machine runs; CBX_EINTERRUPTED: as cbx_ctx_set_stop. */
+/** As cbx__emitter_llvm.compile, for an instruction set that this machine runs; CBX_EINTERRUPTED:
+ * as cbx_ctx_set_stop. */
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
                              cbx_err *err);
 

@@ -2,8 +2,8 @@
  * The body of a loop: all instructions of a kernel for some lanes, with their loads and stores.
  *
  * A MATH function with a formula is computed by it in all lanes.  If a lane is outside of the
- * formula's domain, the loop of the primitive computes these lanes again, in a block of its own that
- * is rarely entered: so a lane has the same bits whatever its neighbours are.
+ * formula's domain, the loop of the primitive computes these lanes again, in a block of its own
+ * that is rarely entered: so a lane has the same bits whatever its neighbours are.
  */
 #include <string.h>
 
@@ -47,7 +47,8 @@ static LLVMValueRef lane_addresses(const llvm_emission *e, const llvm_body *body
     return llvm_at(e, first, s->ramp);
 }
 
-/* Address of lane i, for lanes in order: p moves by 4 of them, so that few additions wait for each other. */
+/* Address of lane i, for lanes in order: p moves by 4 of them, so that few additions wait for
+ * each other. */
 static LLVMValueRef lane_address(const llvm_emission *e, const llvm_stream *s, LLVMValueRef *p, unsigned i)
 {
     if (i > 0 && i % 4 == 0) *p = llvm_at(e, *p, s->inner_4);
@@ -163,7 +164,8 @@ static LLVMValueRef all_true(const llvm_emission *e, LLVMValueRef v, unsigned la
     return llvm_compare(e, LLVM_INT_EQ, all, e->c->ConstInt(bits, UINT64_MAX, 1));
 }
 
-/* Values of a formula, in e->scratch; those of the first operand alone are `shared`, if it is not NULL. */
+/* Values of a formula, in e->scratch; those of the first operand alone are `shared`, if it is
+ * not NULL. */
 static void compute_formula(const llvm_emission *e, const llvm_body *body, const cbx__kformula *f, LLVMValueRef *v,
                             LLVMValueRef *shared)
 {
@@ -185,7 +187,8 @@ static void compute_formula(const llvm_emission *e, const llvm_body *body, const
     }
 }
 
-/* The fast result where all lanes are inside, else what the loop gives; on a GPU it is noted that one is not. */
+/* The fast result where all lanes are inside, else what the loop gives; on a GPU it is noted that
+ * one is not. */
 static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim prim, cbx_dtype t, int operands,
                             LLVMValueRef *v, LLVMValueRef fast, LLVMValueRef inside)
 {

@@ -1,5 +1,5 @@
-/* Inside llvm*.c: the part of libLLVM 19's C interface that is used, declared here so that no header
- * of LLVM is needed to build, and filled on first use.
+/* Inside llvm*.c: the part of libLLVM 19's C interface that is used, declared here so that no
+ * header of LLVM is needed to build, and filled on first use.
  *
  * Types and functions have the names of llvm-c/Core.h and TargetMachine.h; numbers of
  * enumerations are part of LLVM's stable C interface. */

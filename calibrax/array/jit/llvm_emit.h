@@ -7,8 +7,8 @@
 
 #define LLVM_MAX_LANES 256 /* 4 vectors of 64 bytes */
 
-/* A stream in the function.  What a row hoists is one native vector, since a wide one would hold its
- * registers several times over. */
+/* A stream in the function.  What a row hoists is one native vector, since a wide one would hold
+ * its registers several times over. */
 typedef struct llvm_stream {
     LLVMValueRef base;             /* in the row: pointer, or int64 of an INDEX */
     LLVMValueRef outer;            /* bytes from row to row */
@@ -52,7 +52,8 @@ typedef struct llvm_emission {
     LLVMValueRef slots[3], slot_pointers, slot_steps; /* for calls of loops: result and operands */
     LLVMValueRef *scratch;                            /* values of a formula; as long as the longest */
     bool *of_first;                                   /* the same: whether they depend on its first operand alone */
-    /* of each MATH instruction in the body: values of its formula that a later one takes, or NULL */
+    /* of each MATH instruction in the body: values of its formula that a later one takes,
+     * or NULL */
     LLVMValueRef **shared;
     LLVMValueRef outside; /* of a GPU, which calls no loops: an int32 there that is set where a formula does not hold */
     cbx_status status;    /* CBX_EUNSUPPORTED: unsupported */
@@ -159,7 +160,8 @@ static inline bool llvm_moves_memory(const cbx__kstream *s) { return s->kind != 
 
 /* llvm_module.c */
 
-/** The last instruction before i that gives a function of the same first operand; i: no such one. */
+/** The last instruction before i that gives a function of the same first operand; i: no
+ * such one. */
 cbx__kid cbx__llvm_sibling(const cbx__kernel *k, cbx__kid i);
 /** Context, module, builder and types. */
 void cbx__llvm_open_module(llvm_emission *e, const char *name);
@@ -176,20 +178,21 @@ LLVMValueRef cbx__llvm_next_row(const llvm_emission *e, size_t stream);
 
 /* llvm_columns.c */
 
-/** The loops of a kernel with carries. @param more, part  memory: for each instruction and carry, for each instruction */
+/** The loops of a kernel with carries. @param more, part  memory: for each instruction and carry,
+ *                                                        for each instruction */
 void cbx__llvm_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values, LLVMValueRef *more, uint8_t *part);
 
 /* llvm_steps.c */
 
 /**
- * Whether a kernel with carries, of one column, gains by being divided: what does not wait for carries is computed for several rows
- * at a time.
+ * Whether a kernel with carries, of one column, gains by being divided: what does not wait for
+ * carries is computed for several rows at a time.
  * @param parts  written: of each instruction, for cbx__llvm_steps
  */
 bool cbx__llvm_divides(const llvm_emission *e, uint8_t *parts);
 /**
- * As many rows as make whole vectors.  The builder is where they begin, and afterwards where the rest does; so are the streams'
- * bases and the carries.
+ * As many rows as make whole vectors.  The builder is where they begin, and afterwards where the
+ * rest does; so are the streams' bases and the carries.
  * @param one   as values: of one row
  * @return the first row of the rest
  */
@@ -221,22 +224,26 @@ LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cb
                                 LLVMValueRef b, LLVMValueRef *inside);
 /** The same by divisions of integers, which give every result: where they are as fast. */
 LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b);
-/** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a; in: three, or NULL. */
+/** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a; in: three,
+ * or NULL. */
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
                                    LLVMValueRef *in);
 
 /* llvm_lookup.c */
 
-/** Instruction i of a formula, which is in e->scratch up to there, as a permutation; NULL: it is not one. */
+/** Instruction i of a formula, which is in e->scratch up to there, as a permutation; NULL: it is
+ * not one. */
 LLVMValueRef cbx__llvm_lookup(const llvm_emission *e, unsigned lanes, const cbx__kinstr *instr, cbx__kid i);
 
 /* llvm_body.c */
 
-/** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of its own. */
+/** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of
+ * its own. */
 void cbx__llvm_body(llvm_emission *e, llvm_body *body);
 /** One instruction, but no CARRY. */
 void cbx__llvm_compute(llvm_emission *e, const llvm_body *body, cbx__kid i);
-/** Stores the outputs; aligned: those that go past the caches lie on whole vectors; final: those of the last row alone. */
+/** Stores the outputs; aligned: those that go past the caches lie on whole vectors; final: those of
+ * the last row alone. */
 void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final);
 /** Output o alone; wherever it is to be stored. */
 void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, bool aligned);

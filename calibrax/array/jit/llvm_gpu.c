@@ -1,5 +1,6 @@
 /*
- * Nests as functions of a GPU (gpu_code.h).  A thread is one lane: the body of llvm_body.c with streams that begin at its element.
+ * Nests as functions of a GPU (gpu_code.h).  A thread is one lane: the body of llvm_body.c with
+ * streams that begin at its element.
  * Shapes and steps are constants, so that divisions by them become products.
  */
 #include "calibrax/array/jit/llvm_gpu.h"
@@ -33,7 +34,8 @@ LLVMValueRef cbx__gpu_emit_groups_of(const gpu_function *g)
     return llvm_op(&g->e, LLVM_UDIV, nodes, llvm_int(&g->e, CBX__GPU_JOINED));
 }
 
-/* Opens a function whose threads from `threads` on do nothing; the builder is in the first block of the others. */
+/* Opens a function whose threads from `threads` on do nothing; the builder is in the first block of
+ * the others. */
 void cbx__gpu_emit_open_function(gpu_function *g, const char *kind, size_t number, LLVMValueRef threads)
 {
     const cbx__llvm_calls *c = g->e.c;

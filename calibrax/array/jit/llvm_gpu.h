@@ -1,4 +1,5 @@
-/* Inside llvm_gpu*.c: the function of a GPU that is being made, its places, and what its folds are made of. */
+/* Inside llvm_gpu*.c: the function of a GPU that is being made, its places, and what its folds are
+ * made of. */
 #ifndef CALIBRAX_ARRAY_JIT_LLVM_GPU_H
 #define CALIBRAX_ARRAY_JIT_LLVM_GPU_H
 
@@ -22,7 +23,8 @@ typedef struct gpu_function {
 
 /* llvm_gpu.c */
 
-/** Opens a function whose threads from `threads` on (NULL: of join) do nothing; the builder is in the first block of the others. */
+/** Opens a function whose threads from `threads` on (NULL: of join) do nothing; the builder is in
+ * the first block of the others. */
 void cbx__gpu_emit_open_function(gpu_function *g, const char *kind, size_t number, LLVMValueRef threads);
 /** How many groups of nodes join_I joins. */
 LLVMValueRef cbx__gpu_emit_groups_of(const gpu_function *g);
@@ -57,7 +59,8 @@ void cbx__gpu_emit_store_leaf(const gpu_function *g, size_t fold, LLVMValueRef l
 
 /* llvm_gpu_lanes.c */
 
-/** The elements pos .. pos + count - 1 of a result, by 8 threads, each fold's number to leaf `leaf`. */
+/** The elements pos .. pos + count - 1 of a result, by 8 threads, each fold's number to
+ * leaf `leaf`. */
 void cbx__gpu_emit_fold_lanes(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLVMValueRef leaf,
                               const LLVMValueRef *base);
 

@@ -1,5 +1,6 @@
 /*
- * Folds as functions of a GPU: leaves of the tree of sums, the joining of its nodes, and results (gpu_code.h).
+ * Folds as functions of a GPU: leaves of the tree of sums, the joining of its nodes, and results
+ * (gpu_code.h).
  */
 #include <string.h>
 
@@ -88,7 +89,8 @@ LLVMValueRef cbx__gpu_emit_identity(const gpu_function *g, const cbx__nest_fold 
     return cbx__in_tree(f) ? minus_zero(g) : beginning(g, f);
 }
 
-/* Leaf number `leaf` where it is to be read, else the identity; `near` is a leaf that can be read. */
+/* Leaf number `leaf` where it is to be read, else the identity; `near` is a leaf that can
+ * be read. */
 static LLVMValueRef load_if(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef is, LLVMValueRef near)
 {
     const llvm_emission *e = &g->e;
@@ -130,7 +132,8 @@ static LLVMValueRef joined_sums(const gpu_function *g, LLVMValueRef *r)
     return v[0];
 }
 
-/* Adds the element that was computed: to the 8 sums in turn, or behind them, where the builder goes on. */
+/* Adds the element that was computed: to the 8 sums in turn, or behind them, where the builder
+ * goes on. */
 static void add_element(gpu_function *g, leaf_fold *folds, LLVMValueRef i, LLVMValueRef whole)
 {
     const llvm_emission *e = &g->e;
@@ -167,7 +170,8 @@ static void add_element(gpu_function *g, leaf_fold *folds, LLVMValueRef i, LLVMV
     }
 }
 
-/* The elements pos .. pos + count - 1 of a result, where the streams are in base[]; each fold's number to leaf `leaf`. */
+/* The elements pos .. pos + count - 1 of a result, where the streams are in base[]; each fold's
+ * number to leaf `leaf`. */
 static void fold_leaf(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLVMValueRef leaf,
                       const LLVMValueRef *base, leaf_fold *folds)
 {

@@ -1,13 +1,15 @@
 /*
- * A leaf of the tree of sums by 8 threads of a GPU: thread k has sum k, the elements k, k + 8, ..., so that neighbours load neighbours.
- * They join by shuffles.  Made for a CPU, one function does the work of all 8.
+ * A leaf of the tree of sums by 8 threads of a GPU: thread k has sum k, the elements k, k + 8, ...,
+ * so that neighbours load neighbours.  They join by shuffles.  Made for a CPU, one function does
+ * the work of all 8.
  */
 #include <string.h>
 
 #include "calibrax/array/jit/folds.h"
 #include "calibrax/array/jit/llvm_gpu.h"
 
-/* What one thread has of a leaf: sum 0 .. 7 of it, and the element behind all 8 sums that it computed. */
+/* What one thread has of a leaf: sum 0 .. 7 of it, and the element behind all 8 sums that it
+ * computed. */
 typedef struct lane {
     LLVMValueRef value, tail; /* tail: of sums in the tree */
     LLVMValueRef at;          /* of extremes of floats: where it was, since of equal ones (0, -0) the first counts */
@@ -40,7 +42,8 @@ static void add_to_lane(gpu_function *g, lane *l, const cbx__nest_fold *f, LLVMV
     }
 }
 
-/* Elements first, first + 8, ... of the leaf, several at a time so that their loads do not wait for each other. */
+/* Elements first, first + 8, ... of the leaf, several at a time so that their loads do not wait for
+ * each other. */
 static void walk_lane(gpu_function *g, LLVMValueRef first, LLVMValueRef pos, LLVMValueRef count, LLVMValueRef whole,
                       const LLVMValueRef *base, lane *lanes)
 {
@@ -83,7 +86,8 @@ static void walk_lane(gpu_function *g, LLVMValueRef first, LLVMValueRef pos, LLV
     llvm_enter(e, done);
 }
 
-/* The number of 64 bits of another of the 8 threads: that whose number differs in the bits of `by`, or thread `by` itself. */
+/* The number of 64 bits of another of the 8 threads: that whose number differs in the bits of `by`,
+ * or thread `by` itself. */
 static LLVMValueRef shuffled(const gpu_function *g, const char *how, LLVMValueRef v, int by)
 {
     const llvm_emission *e = &g->e;
@@ -100,7 +104,8 @@ static LLVMValueRef shuffled(const gpu_function *g, const char *how, LLVMValueRe
     return llvm_op(e, LLVM_OR, part[0], llvm_op(e, LLVM_SHL, part[1], llvm_int(e, 32)));
 }
 
-/* What thread k ^ by has, beside what thread k has: of a GPU every thread is k, of a CPU one function has all 8. */
+/* What thread k ^ by has, beside what thread k has: of a GPU every thread is k, of a CPU one
+ * function has all 8. */
 static LLVMValueRef of_other(const gpu_function *g, cbx_dtype t, const LLVMValueRef *v, int k, int by)
 {
     if (g->host) return v[k ^ by];

@@ -4,8 +4,8 @@
  * The machine scheduler is switched off: it undoes the interleaving of independent lanes that the
  * modules have by their order, and a chain of 100 operations takes twice the time with it.  Passes
  * that look for what is the same in all iterations, for common subexpressions and for shorter live
- * ranges are off because modules leave them nothing to find: without them compiling takes two thirds
- * of the time, and the code is as fast (AVX2 and AVX-512 on Zen 5).
+ * ranges are off because modules leave them nothing to find: without them compiling takes two
+ * thirds of the time, and the code is as fast (AVX2 and AVX-512 on Zen 5).
  */
 #include <math.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /*
  * Kernels as an LLVM module: the loops around the bodies of llvm_body.c.
  *
- * A row is walked by the wide body, whose values are vectors of 4 native ones (fewer in a long kernel,
- * or if more would live at a time than there are registers): legalising them splits each instruction
- * in place, so that 4 independent ones follow each other.  The rest of a row goes through the narrow
- * body, which is one native vector with masks, or one element where the machine has no masks.  If
- * outputs go past the caches, the narrow body runs first up to where they are aligned.  Kernels with
- * carries are in llvm_columns.c.
+ * A row is walked by the wide body, whose values are vectors of 4 native ones (fewer in a long
+ * kernel, or if more would live at a time than there are registers): legalising them splits each
+ * instruction in place, so that 4 independent ones follow each other.  The rest of a row goes
+ * through the narrow body, which is one native vector with masks, or one element where the machine
+ * has no masks.  If outputs go past the caches, the narrow body runs first up to where they are
+ * aligned.  Kernels with carries are in llvm_columns.c.
  */
 #include <string.h>
 

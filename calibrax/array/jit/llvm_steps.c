@@ -1,11 +1,11 @@
 /*
  * Scans of single numbers, several rows at a time.
  *
- * The instructions of a row are divided: EARLY ones do not depend on a carry, LINKs lead from a carry
- * to the next, LATE ones need carries that nothing hands on.  Of as many rows as a vector has lanes
- * the EARLY ones are computed first, a lane a row; then the LINKs row by row; then the LATE ones, again
- * a lane a row.  So a long function of the inputs costs a fraction, and the loop takes what the chain
- * of the carries takes.  No operation is another one: the bits are the same.
+ * The instructions of a row are divided: EARLY ones do not depend on a carry, LINKs lead from a
+ * carry to the next, LATE ones need carries that nothing hands on.  Of as many rows as a vector has
+ * lanes the EARLY ones are computed first, a lane a row; then the LINKs row by row; then the LATE
+ * ones, again a lane a row.  So a long function of the inputs costs a fraction, and the loop takes
+ * what the chain of the carries takes.  No operation is another one: the bits are the same.
  */
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/llvm_emit.h"
@@ -129,7 +129,8 @@ static LLVMValueRef number_of(const llvm_emission *e, const uint8_t *parts, cbx_
     return one[i];
 }
 
-/* The LINKs of row r, from its carries to those of the next; they are lanes of vectors for LATE ones and outputs, too. */
+/* The LINKs of row r, from its carries to those of the next; they are lanes of vectors for LATE
+ * ones and outputs, too. */
 static void link_row(llvm_emission *e, const uint8_t *parts, unsigned r, LLVMValueRef *values, LLVMValueRef *one,
                      LLVMValueRef *carry)
 {

@@ -1,8 +1,8 @@
 /*
  * Instructions of a kernel as LLVM has them, for one lane or many.
  *
- * Nothing here may depend on the number of lanes, and no instruction has a fast-math flag: LLVM keeps
- * the bits of each operation then.
+ * Nothing here may depend on the number of lanes, and no instruction has a fast-math flag: LLVM
+ * keeps the bits of each operation then.
  */
 #include <math.h>
 #include <string.h>
@@ -129,9 +129,11 @@ static LLVMValueRef float_constant(const llvm_emission *e, unsigned lanes, cbx_d
 }
 
 /*
- * A float as an integer: towards 0, clamped, NaN is 0.  LLVM's own llvm.fptosi.sat goes lane by lane.
- * Where the largest integer is a float, clamping comes first, and the conversion is to 32 bits if they
- * suffice (NaN is tested even if it cannot pass: ARM clamps by maxNum, of which a signalling NaN is NaN); else out of range lanes, whose conversion is unspecified, are replaced afterwards.
+ * A float as an integer: towards 0, clamped, NaN is 0.  LLVM's own llvm.fptosi.sat goes lane by
+ * lane.  Where the largest integer is a float, clamping comes first, and the conversion is to 32
+ * bits if they suffice (NaN is tested even if it cannot pass: ARM clamps by maxNum, of which a
+ * signalling NaN is NaN); else out of range lanes, whose conversion is unspecified, are replaced
+ * afterwards.
  */
 static LLVMValueRef truncated(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef x)
 {
@@ -185,9 +187,9 @@ static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from,
 }
 
 /*
- * floor(a / b) in floats is the exact floor: a quotient that is no integer is at least 1/|b| away from
- * the next one, and rounding moves it by less if |a| < 2^mantissa.  float32 holds 16 bits, float64 all
- * but 64-bit integers, for which *inside is true of lanes that are small enough.
+ * floor(a / b) in floats is the exact floor: a quotient that is no integer is at least 1/|b| away
+ * from the next one, and rounding moves it by less if |a| < 2^mantissa.  float32 holds 16 bits,
+ * float64 all but 64-bit integers, for which *inside is true of lanes that are small enough.
  */
 LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, LLVMValueRef a,
                                 LLVMValueRef b, LLVMValueRef *inside)

@@ -10,7 +10,8 @@ enum {
     STOP_WORK = 1 << 24, /* after which a scan looks whether it is to stop: some milliseconds */
 };
 
-/* Elements of the only row; a block at a time of those that are packed, which stays in the caches. */
+/* Elements of the only row; a block at a time of those that are packed, which stays in the
+ * caches. */
 static void map_packed(const cbx__nest_call *c, size_t first, size_t count)
 {
     enum { BLOCK = 2048 };
@@ -86,9 +87,10 @@ static void map(const cbx__nest_call *c, int threads)
 }
 
 /*
- * All steps of some elements; in parts, if a flag may stop them between: each begins with the carries that the one before left in the
- * outputs, which are the first streams, in the order of the carries.  Elements share a carry of one element: it waits in a place of
- * this thread, another one for each part, since all elements of a part begin with it.  false: stopped.
+ * All steps of some elements; in parts, if a flag may stop them between: each begins with the
+ * carries that the one before left in the outputs, which are the first streams, in the order of the
+ * carries.  Elements share a carry of one element: it waits in a place of this thread, another one
+ * for each part, since all elements of a part begin with it.  false: stopped.
  */
 static bool scan_elements(const cbx__nest_call *c, size_t from, size_t count, const int64_t *outer,
                           const int64_t *inner)
@@ -135,7 +137,8 @@ static bool scan(const cbx__nest_call *c, int threads)
     return !stopped;
 }
 
-/* Rows of the last dimension, which is folded, and so many results; the last dimension of columns is kept. */
+/* Rows of the last dimension, which is folded, and so many results; the last dimension of columns
+ * is kept. */
 static bool by_rows(const cbx__nest *n) { return n->ndim == 0 || n->gone >> (n->ndim - 1) & 1; }
 
 size_t cbx__nest_scratch(const cbx__nest *n, int threads)

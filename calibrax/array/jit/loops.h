@@ -21,8 +21,8 @@ typedef struct cbx__nest_call {
     const void *self;
     char *at[CBX__MAX_STREAMS]; /* first element of each stream, of a count the first number; of a fold's tile unused */
     char **results;             /* first element of each fold's result */
-    /* of each stream: NULL, or an array of rank 1 with gaps, whose elements are packed before the kernel, which is over one dimension and
-     * folds nothing, reads them; NULL: of no stream */
+    /* of each stream: NULL, or an array of rank 1 with gaps, whose elements are packed before the
+     * kernel, which is over one dimension and folds nothing, reads them; NULL: of no stream */
     const cbx_array *const *packed;
     char *scratch;                     /* cbx__nest_scratch bytes, aligned to 64 */
     int threads;                       /* at most so many */
@@ -33,7 +33,8 @@ typedef struct cbx__nest_call {
 size_t cbx__nest_scratch(const cbx__nest *n, int threads);
 /** Of so many threads those that a run is divided over. */
 int cbx__nest_threads(const cbx__nest *n, int threads);
-/** The same bits for any number of threads.  @return false if the flag stopped it: results are incomplete */
+/** The same bits for any number of threads.  @return false if the flag stopped it: results are
+ * incomplete */
 bool cbx__nest_run(const cbx__nest_call *c);
 
 #endif

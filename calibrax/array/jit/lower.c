@@ -1,6 +1,7 @@
 /*
- * One small function for each primitive that is not a single instruction, and a table of all.  Each gives the very bits of
- * the reference backend's loops (kernels/unary_isa.c, binary_isa.c), functions of MATH aside.
+ * One small function for each primitive that is not a single instruction, and a table of all.  Each
+ * gives the very bits of the reference backend's loops (kernels/unary_isa.c, binary_isa.c),
+ * functions of MATH aside.
  */
 #include "calibrax/array/jit/lower.h"
 

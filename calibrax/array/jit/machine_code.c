@@ -2,8 +2,8 @@
  * Machine code in memory; see machine_code.h.
  *
  * One mapping holds the sections of an object and, behind them, a jump for each function elsewhere,
- * which may be further away than a call reaches.  It is written first and executable afterwards.  The
- * relocations are those of x86-64 and AArch64 in small position-independent code (their psABI
+ * which may be further away than a call reaches.  It is written first and executable afterwards.
+ * The relocations are those of x86-64 and AArch64 in small position-independent code (their psABI
  * documents have the formulas); every number that an object holds is checked against its length.
  */
 #include "calibrax/array/jit/machine_code.h"
@@ -155,7 +155,8 @@ static uint64_t value_of(const object *o, size_t i)
     return (uint64_t)(uintptr_t)(o->memory + o->place[s.st_shndx] + s.st_value);
 }
 
-/* Sets the word at `at` to refer to address v; capacity: bytes from at to the end of its section. */
+/* Sets the word at `at` to refer to address v; capacity: bytes from at to the end of its
+ * section. */
 #if defined(__aarch64__)
 static bool relocate(char *at, size_t capacity, uint32_t type, uint64_t v)
 {

@@ -18,7 +18,8 @@ typedef struct cbx__machine_code {
  * Places the sections of a relocatable object, for code compiled as position-independent without
  * unwind tables.
  * @param address  of a symbol that the object does not define; 0: unknown
- * @return CBX_OK; CBX_EFORMAT: no such object, damaged, or with what it does not know; CBX_EUNSUPPORTED:
+ * @return CBX_OK; CBX_EFORMAT: no such object, damaged, or with what it does not know;
+ *   CBX_EUNSUPPORTED:
  *         the system forbids executable memory; CBX_ENOMEM
  */
 cbx_status cbx__machine_code_load(const char *object, size_t len, const char *symbol, uint64_t (*address)(const char *),

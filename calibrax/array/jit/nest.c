@@ -1,4 +1,5 @@
-/* Nests of a plan's kernels: which roots share one, what it stores and folds, and its dimensions, merged where possible. */
+/* Nests of a plan's kernels: which roots share one, what it stores and folds, and its dimensions,
+ * merged where possible. */
 #include <string.h>
 
 #include "calibrax/array/internal.h"
@@ -160,7 +161,8 @@ bool cbx__sort_streams(cbx__builder *b)
     return true;
 }
 
-/* A dimension, which is folded if `gone`, and the one inside it are one for every stream and result. */
+/* A dimension, which is folded if `gone`, and the one inside it are one for every stream
+ * and result. */
 static bool merges(const cbx__nest *n, bool gone, int outer, int inner)
 {
     const ptrdiff_t length = (ptrdiff_t)n->shape[inner];
@@ -199,7 +201,8 @@ static void merge_dimensions(cbx__nest *n)
     n->gone = gone | (n->gone & 1u << 31);
 }
 
-/* How many outputs from s on fill the step of each along the last dimension, one after the other: 2, 4 or 8; else 0. */
+/* How many outputs from s on fill the step of each along the last dimension, one after the other:
+ * 2, 4 or 8; else 0. */
 static uint8_t outputs_beside(const cbx__nest *n, size_t s)
 {
     const cbx__kstream *t = &n->kernel.streams.items[s];
@@ -338,7 +341,8 @@ static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *pl
     return !out->kernel.failed;
 }
 
-/* Whether all roots are worth loops over their whole shapes: nothing is folded, and inner runs are long. */
+/* Whether all roots are worth loops over their whole shapes: nothing is folded, and inner runs
+ * are long. */
 static bool is_whole(const cbx__nest *n) { return n->ndim == 0 || n->shape[n->ndim - 1] >= FEWEST_WHOLE; }
 
 /* Nests of all roots, with the last axis written out or not; false without memory. */

@@ -1,5 +1,6 @@
 /*
- * Inside the compiler: loop nests, each a kernel over a space, where its streams lie, and what is folded of its results.
+ * Inside the compiler: loop nests, each a kernel over a space, where its streams lie, and what is
+ * folded of its results.
  */
 #ifndef CALIBRAX_ARRAY_JIT_NEST_H
 #define CALIBRAX_ARRAY_JIT_NEST_H
@@ -12,7 +13,8 @@ typedef struct cbx__form {
     ptrdiff_t start, steps[CBX_MAX_RANK];
 } cbx__form;
 
-/** Where a stream of the kernel lies: element (i0, i1, ...) of the space is at offset + sum of i * strides. */
+/** Where a stream of the kernel lies: element (i0, i1, ...) of the space is at offset + sum of i *
+ * strides. */
 typedef struct cbx__site {
     cbx__vid base; /* CBX__NO_VALUE: of a count, whose numbers are that sum; of a fold's tile */
     ptrdiff_t offset, strides[CBX_MAX_RANK]; /* [bytes], of a count [1]; of a value without gaps */
@@ -20,7 +22,8 @@ typedef struct cbx__site {
     const cbx__form *at;
 } cbx__site;
 
-/** A fold of output stream `stream`, whose elements have the dtype that is folded in: bool, int64, uint64 or float64. */
+/** A fold of output stream `stream`, whose elements have the dtype that is folded in: bool, int64,
+ * uint64 or float64. */
 typedef struct cbx__nest_fold {
     cbx_prim prim;
     bool skips_nan;
@@ -61,7 +64,8 @@ size_t cbx__nest_bound_bytes(const cbx__nest *n);
 bool cbx__nest_bind(const cbx__nest *n, cbx_array *const *arrays, void *work, cbx__nest *out);
 
 /**
- * A scan as one nest, if its function works element by element: its dimensions are steps and elements, its kernel has carries.
+ * A scan as one nest, if its function works element by element: its dimensions are steps and
+ * elements, its kernel has carries.
  * @param done  false: it does not
  */
 cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__node *node, bool *done, cbx__nest *out,

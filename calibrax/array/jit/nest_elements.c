@@ -1,6 +1,7 @@
 /*
- * Elements are computed where they are read: an index form states which element of a value belongs to a point of the space, views change
- * forms, and operations are carried out on the elements at equal forms.
+ * Elements are computed where they are read: an index form states which element of a value belongs
+ * to a point of the space, views change forms, and operations are carried out on the elements at
+ * equal forms.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,7 +28,8 @@ uint32_t cbx__add_stream(cbx__builder *b, cbx__kstream s, const cbx__site *site)
     return 0;
 }
 
-/* Inputs follow outputs, whose number is known first: LOAD names a stream by its place among the inputs until then. */
+/* Inputs follow outputs, whose number is known first: LOAD names a stream by its place among the
+ * inputs until then. */
 cbx__kid cbx__add_load(cbx__builder *b, cbx_dtype t, bool count, const cbx__site *site)
 {
     cbx__kernel *k = &b->nest->kernel;

@@ -5,7 +5,8 @@
 #include "calibrax/array/jit/nest_builder.h"
 #include "calibrax/array/trace/regions.h"
 
-/* Steps of a value of each step, or of all steps, through a space of steps and elements; of one element where there are more: 0. */
+/* Steps of a value of each step, or of all steps, through a space of steps and elements; of one
+ * element where there are more: 0. */
 static cbx__site scan_site(const cbx__builder *b, cbx__vid base, const cbx_array_desc *element, bool each, bool output,
                            const cbx__control *c)
 {

@@ -1,8 +1,10 @@
 /*
- * The plan is made from the end of the graph to its beginning: when a node is looked at, all that reads its result is decided.
+ * The plan is made from the end of the graph to its beginning: when a node is looked at, all that
+ * reads its result is decided.
  *
- * A value that several kernels read, or one kernel at several places, is stored unless it is cheap to compute again.  Kernels over
- * one space that read the same computed value, or the same array, become one, unless one of them needs what the other stores.
+ * A value that several kernels read, or one kernel at several places, is stored unless it is cheap
+ * to compute again.  Kernels over one space that read the same computed value, or the same array,
+ * become one, unless one of them needs what the other stores.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +40,8 @@ static bool can_follow(const planner *p, const cbx__node *node)
     return node->prim != CBX_PRIM_RESHAPE || cbx__reshapes_units(cbx__desc(p, node->in[0]), cbx__desc(p, node->out));
 }
 
-/* Of a node in a search: its result is awaited in memory alone, or what it is computed of is awaited, too. */
+/* Of a node in a search: its result is awaited in memory alone, or what it is computed of is
+ * awaited, too. */
 enum { STORED = 1, COMPUTED = 2 };
 
 static size_t push(planner *p, size_t n, uint32_t k, uint32_t how)
@@ -147,7 +150,8 @@ static use use_below(const planner *p, uint32_t k, use at)
     return u;
 }
 
-/* True if a kernel computes v where it reads it: its space is that of v, and their axes are the same. */
+/* True if a kernel computes v where it reads it: its space is that of v, and their axes are
+ * the same. */
 static bool in_place(planner *p, const use *u, cbx__vid v)
 {
     const cbx_array_desc *d = cbx__desc(p, v);
@@ -305,7 +309,8 @@ static bool decide_all(planner *p)
 
 /* ---- what is read once for several kernels ---- */
 
-/* True if one loop carries out both kernels: what they fold goes along the same axes, or neither folds. */
+/* True if one loop carries out both kernels: what they fold goes along the same axes, or
+ * neither folds. */
 static bool same_loop(const planner *p, const cbx__making *a, const cbx__making *b)
 {
     const cbx__node *x = &p->g->nodes.items[a->first], *y = &p->g->nodes.items[b->first];
@@ -319,7 +324,8 @@ static bool same_loop(const planner *p, const cbx__making *a, const cbx__making 
            memcmp(x->attrs->axes, y->attrs->axes, (size_t)x->attrs->naxes * sizeof *x->attrs->axes) == 0;
 }
 
-/* Kernels that read v, which is in memory, where it is computed, become one if one loop carries them out. */
+/* Kernels that read v, which is in memory, where it is computed, become one if one loop carries
+ * them out. */
 static void share_reading(planner *p, cbx__vid v)
 {
     const cbx__planned *u = &p->value[v];
@@ -333,7 +339,8 @@ static void share_reading(planner *p, cbx__vid v)
         }
 }
 
-/* The fold k of v, the root of a new kernel, becomes part of one that goes through v in the same loop; false: no such kernel. */
+/* The fold k of v, the root of a new kernel, becomes part of one that goes through v in the same
+ * loop; false: no such kernel. */
 static bool finds_company(planner *p, uint32_t k, cbx__vid v)
 {
     const cbx__planned *u = &p->value[v];
@@ -347,7 +354,8 @@ static bool finds_company(planner *p, uint32_t k, cbx__vid v)
     return false;
 }
 
-/* Sums in kernels are as fast as the backend's; other folds are slower, and pay where reading takes the time. */
+/* Sums in kernels are as fast as the backend's; other folds are slower, and pay where reading takes
+ * the time. */
 static bool pays(const planner *p, const cbx__node *node)
 {
     const cbx_array_desc *d = cbx__desc(p, node->in[0]);

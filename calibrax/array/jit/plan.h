@@ -1,8 +1,9 @@
 /*
  * Inside the compiler: how a graph is carried out.
  *
- * A unit is a kernel, which computes roots in one go through one space, or one operation that the backend carries out.  What a kernel
- * needs it loads from memory or computes on the way; so a value can be stored, computed where it is read, or both.
+ * A unit is a kernel, which computes roots in one go through one space, or one operation that the
+ * backend carries out.  What a kernel needs it loads from memory or computes on the way; so a value
+ * can be stored, computed where it is read, or both.
  */
 #ifndef CALIBRAX_ARRAY_JIT_PLAN_H
 #define CALIBRAX_ARRAY_JIT_PLAN_H
@@ -48,7 +49,8 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
                             cbx_err *err);
 
 /**
- * A plan under which kernels compute every node of a graph, element by element of one shape: `of`, or a single number.
+ * A plan under which kernels compute every node of a graph, element by element of one shape: `of`,
+ * or a single number.
  * @param fits  false: one of them does not work so
  */
 cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
@@ -58,7 +60,8 @@ cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_a
 bool cbx__can_fold(const cbx__graph *g, const cbx__node *node);
 /** Lengths of a shape without axes of length 1; returns how many. */
 int cbx__long_axes(const cbx_array_desc *d, size_t *shape);
-/** The same without a last axis that is written out: the space of a kernel that computes such an array. */
+/** The same without a last axis that is written out: the space of a kernel that computes such
+ * an array. */
 int cbx__space_of(const cbx_array_desc *d, size_t *shape);
 /** True of a reshape that only adds and removes axes of length 1. */
 bool cbx__reshapes_units(const cbx_array_desc *from, const cbx_array_desc *to);

@@ -1,5 +1,6 @@
 /*
- * Inside plan*.c: what is known of the values and nodes of a graph until it is decided which of them are stored.
+ * Inside plan*.c: what is known of the values and nodes of a graph until it is decided which of
+ * them are stored.
  */
 #ifndef CALIBRAX_ARRAY_JIT_PLAN_INTERNAL_H
 #define CALIBRAX_ARRAY_JIT_PLAN_INTERNAL_H
@@ -37,7 +38,8 @@ typedef struct cbx__planned_node {
     uint32_t kernel, next_root; /* of a root, else CBX__NO_INDEX */
 } cbx__planned_node;
 
-/** A kernel in the making; joined ones name the one that they are part of.  Its roots are a list in no order. */
+/** A kernel in the making; joined ones name the one that they are part of.  Its roots are a list in
+ * no order. */
 typedef struct cbx__making {
     uint32_t joined, first, last; /* roots */
     uint32_t seen;                /* the search that had its roots last */
@@ -63,7 +65,8 @@ typedef struct cbx__planner {
 /** Roles of all nodes, with what they cost, in a new plan.  false: out of memory. */
 bool cbx__plan_roles(cbx__planner *p, cbx__plan *out);
 
-/** True of a fold of the last axis alone, short enough to be written out, with enough results to pay. */
+/** True of a fold of the last axis alone, short enough to be written out, with enough results
+ * to pay. */
 bool cbx__folds_small(const cbx__graph *g, const cbx__node *node);
 
 static inline const cbx_array_desc *cbx__desc(const cbx__planner *p, cbx__vid v) { return &p->g->values.items[v].desc; }

@@ -83,8 +83,9 @@ static uint8_t weight(const cbx_op *op)
 }
 
 /*
- * A view of what is in memory, larger than caches, whose last axis is another one there: a kernel would walk from line to line, while
- * one that is packed first (calibrax/array/pack.c) has each line read once.
+ * A view of what is in memory, larger than caches, whose last axis is another one there: a kernel
+ * would walk from line to line, while one that is packed first (calibrax/array/pack.c) has each
+ * line read once.
  */
 static bool is_packed_first(const cbx__planner *p, const cbx__node *node, const cbx_op *op)
 {
@@ -123,7 +124,8 @@ static bool lies_in_memory(const cbx__planner *p, const cbx__node *node, cbx__ro
            (role == CBX__ROLE_VIEW && p->value[node->in[0]].in_memory && !p->gpu);
 }
 
-/* What a reader of v has to repeat: nothing before a function that is dear, which is rather stored itself. */
+/* What a reader of v has to repeat: nothing before a function that is dear, which is rather
+ * stored itself. */
 static uint64_t near_cost(const cbx__planner *p, cbx__vid v)
 {
     const uint32_t maker = p->plan->maker[v];

@@ -94,7 +94,8 @@ static cbx_status compile(cbx_ctx *ctx, const cbx__program *p, const cbx__emitte
     return p->nnests ? emitter->compile(ctx, p->nnests, p->kernels, out, err) : CBX_OK;
 }
 
-/* What a program for GPUs runs on the CPU; where LLVM is missing, or does not take a kernel, it is interpreted. */
+/* What a program for GPUs runs on the CPU; where LLVM is missing, or does not take a kernel, it is
+ * interpreted. */
 static cbx_status code_of(cbx_ctx *ctx, cbx__program *p, const cbx__code **out, cbx_err *err)
 {
     cbx__code *code = atomic_load_explicit(&p->code, memory_order_acquire);
@@ -203,8 +204,9 @@ static void put_block(cbx_ctx *ctx, cbx_block *b)
 }
 
 /*
- * Memory for a value that a nest makes: its place, or an array, which may be that of the value whose memory it takes: the step's list
- * of values that are done frees the other handle.  On a device every value is an array of its own.
+ * Memory for a value that a nest makes: its place, or an array, which may be that of the value
+ * whose memory it takes: the step's list of values that are done frees the other handle.  On a
+ * device every value is an array of its own.
  */
 static cbx_status make_value(const cbx__run *r, cbx__vid v, cbx__vid over, cbx_err *err)
 {
@@ -236,7 +238,8 @@ static bool has_gaps(const cbx__run *r, const cbx__nest *n)
     return false;
 }
 
-/* Whether all operands with gaps are of rank 1 and walked in their order, so that a map packs them a block at a time. */
+/* Whether all operands with gaps are of rank 1 and walked in their order, so that a map packs them
+ * a block at a time. */
 static bool can_pack(const cbx__run *r, const cbx__nest *n, const cbx_array **packed)
 {
     size_t count = 0;
@@ -252,7 +255,8 @@ static bool can_pack(const cbx__run *r, const cbx__nest *n, const cbx_array **pa
     return true;
 }
 
-/* Operands with gaps are read where they are, if the kernel can do it, packed on the way (*packs), or copied. */
+/* Operands with gaps are read where they are, if the kernel can do it, packed on the way (*packs),
+ * or copied. */
 static cbx_status bind_operands(const cbx__run *r, const cbx__nest **n, cbx__nest *bound, cbx_block *work,
                                 const cbx_array **packed, bool *packs, cbx_err *err)
 {
@@ -366,7 +370,8 @@ static cbx_status run_step(const cbx__run *r, const cbx__step *step, cbx_err *er
     return st;
 }
 
-/* A reference to an operand; of one that is donated, and of which there is no other, its elements. */
+/* A reference to an operand; of one that is donated, and of which there is no other, its
+ * elements. */
 static cbx_status take_operand(cbx_ctx *ctx, const cbx__graph *g, size_t i, cbx_array *const *in, cbx_array **out,
                                cbx_err *err)
 {

@@ -50,9 +50,10 @@ typedef struct cbx__program {
 } cbx__program;
 
 /**
- * Compiles a finished graph, which must live as long as the program, in as large kernels as the emitter takes.
- * @param emitter  NULL: for GPUs, where nests also fold and copy what is in memory; their code for the CPU is made when one of them
- *                 runs there
+ * Compiles a finished graph, which must live as long as the program, in as large kernels as the
+ * emitter takes.
+ * @param emitter  NULL: for GPUs, where nests also fold and copy what is in memory; their code for
+ *                 the CPU is made when one of them runs there
  * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED; what the emitter returns
  */
 cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, cbx__program **out,
@@ -60,7 +61,8 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
 /** NULL is fine. */
 void cbx__program_free(cbx__program *p);
 
-/** True of a value whose memory is the program's once it is dead: neither the caller's nor a constant's. */
+/** True of a value whose memory is the program's once it is dead: neither the caller's nor a
+ * constant's. */
 static inline bool cbx__program_owns(const cbx__program *p, cbx__vid v)
 {
     return p->plan.maker[v] != CBX__NO_INDEX || p->graph->values.items[v].donated;
@@ -70,8 +72,9 @@ size_t cbx__program_bytes(const cbx__program *p, int threads);
 
 /**
  * As cbx__graph_eval of operands with data.
- * @param gpu  NULL: on the CPU; else the nests that it takes run there, with the same results.  Where an operand or constant is
- *             on a GPU, it is this one, and the results are there, too
+ * @param gpu  NULL: on the CPU; else the nests that it takes run there, with the same results.
+ *             Where an operand or constant is on a GPU, it is this one, and the results are
+ *             there, too
  */
 cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
                             cbx_err *err);
@@ -79,7 +82,8 @@ cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_ar
 /** Adds "kernel over (8, 3 folded)", and "%3 = sum %2", to a text. */
 void cbx__nest_name(const cbx__nest *n, cbx_text *out);
 void cbx__node_name(const cbx__node *node, cbx_text *out);
-/** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter for it) */
+/** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter
+ * for it) */
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err);
 
 /** What its steps do; of the times those that the program knows.  @return CBX_OK; CBX_ENOMEM */

@@ -1,4 +1,5 @@
-/* Programs on a device: values go there when a nest reads them, and come back when something else does. */
+/* Programs on a device: values go there when a nest reads them, and come back when something
+ * else does. */
 #include "calibrax/array/jit/program_gpu.h"
 
 #include "calibrax/array/internal.h"

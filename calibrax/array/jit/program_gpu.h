@@ -5,7 +5,8 @@
 #include "calibrax/array/jit/gpu_memory.h"
 #include "calibrax/array/jit/program.h"
 
-/** Values of a run: each is an array on the CPU, one on the device, or both; without a device it may also lie at its place. */
+/** Values of a run: each is an array on the CPU, one on the device, or both; without a device it
+ * may also lie at its place. */
 typedef struct cbx__run {
     cbx_ctx *ctx;
     cbx__program *p;
@@ -24,7 +25,8 @@ cbx_status cbx__gpu_begin(cbx__run *r, cbx_err *err);
 cbx_status cbx__gpu_fetch(const cbx__run *r, cbx__vid v, cbx_err *err);
 /** A value becomes an array on the device; a constant once for all runs. */
 cbx_status cbx__gpu_send(const cbx__run *r, cbx__vid v, cbx_err *err);
-/** A step that is a nest on the device, if it is. @param done  false: it is to be run on the CPU, and what it reads is there */
+/** A step that is a nest on the device, if it is. @param done  false: it is to be run on the CPU,
+ *                                                             and what it reads is there */
 cbx_status cbx__gpu_step(const cbx__run *r, const cbx__step *step, bool *done, cbx_err *err);
 /** Frees what is on the device of a value. */
 void cbx__gpu_drop(const cbx__run *r, cbx__vid v);

@@ -37,9 +37,9 @@ DIV_UNSIGNED(U32, uint32_t, )
 CBX__INTS(SHIFT, )
 CBX__FLOATS(ARITH_FLOAT, )
 
-/* Division of 64 bits by way of float64, which vectors have and which takes a third of the time.  Of integers below 2^52 it is
- * exact: a quotient that is no integer is further from the next one than its rounding error, since that is below 2^-53 of it and the
- * distance is 1 / y or more. */
+/* Division of 64 bits by way of float64, which vectors have and which takes a third of the time.
+ * Of integers below 2^52 it is exact: a quotient that is no integer is further from the next one
+ * than its rounding error, since that is below 2^-53 of it and the distance is 1 / y or more. */
 enum { DIV_BLOCK = 256 };
 
 static const int64_t *lined_up(size_t n, const char *a, ptrdiff_t step, int64_t *buf)
@@ -86,8 +86,8 @@ static bool divides_exactly(size_t n, const int64_t *x, const int64_t *y)
 DIV_I64(floor_div_I64, q - (r != 0 && (r ^ y[i]) < 0), cbx__floor_div_i64)
 DIV_I64(rem_I64, r + (r != 0 && (r ^ y[i]) < 0 ? y[i] : 0), cbx__rem_i64)
 
-/* Many uint64 by one number: a product with its inverse, rounded down, whose high half is the quotient
- * or one less. */
+/* Many uint64 by one number: a product with its inverse, rounded down, whose high half is the
+ * quotient or one less. */
 DIV_UNSIGNED(U64_each, uint64_t, )
 #define DIV_U64(name, result)                                                                                          \
     static void name##_U64(size_t n, char *const *p, const ptrdiff_t *s)                                               \

@@ -32,7 +32,8 @@ static size_t walk_tables(const cbx__conv *v)
     return round_up((outer * (size_t)v->ndim + 2 * v->taps[v->ndim - 1]) * sizeof(size_t), 64);
 }
 
-/* The first position, at most `max`, whose tap `to` is at `edge` of the padded axis or behind it. */
+/* The first position, at most `max`, whose tap `to` is at `edge` of the padded axis or
+ * behind it. */
 static size_t position_behind(ptrdiff_t edge, size_t to, size_t stride, size_t max)
 {
     const ptrdiff_t left = edge - (ptrdiff_t)to;

@@ -6,7 +6,8 @@
 
 #include "calibrax/array/dtype.h"
 
-/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or
+ * negative. */
 typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
 
 /** Elements as they are, of any dtype; both strides may be any. */

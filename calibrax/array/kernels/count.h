@@ -7,7 +7,8 @@
 
 #include "calibrax/array/kernels/semiring.h"
 
-/** out[i] = number of the d elements of row i of x that are below limit[i], of n rows; NaN is not below. */
+/** out[i] = number of the d elements of row i of x that are below limit[i], of n rows; NaN is
+ * not below. */
 typedef void (*cbx__count_below)(const double *x, const double *limit, size_t n, size_t d, int64_t *out);
 
 /** Of an instruction set of this machine. */

@@ -1,7 +1,8 @@
-/* Squared distances of one instruction set: built once for each with other compiler flags (meson.build).
+/* Squared distances of one instruction set: built once for each with other compiler flags
+ * (meson.build).
  *
- * Eight points go together, so that the sum of each keeps the order of the tree of sums (fold.h) and
- * the eight sums are a vector. */
+ * Eight points go together, so that the sum of each keeps the order of the tree of sums (fold.h)
+ * and the eight sums are a vector. */
 #include "calibrax/array/kernels/distances.h"
 
 #include "calibrax/array/kernels/fold.h"

@@ -78,8 +78,8 @@ CBX__DENSE(double, f64)
 #define CBX__SECOND(first, second, ...) second
 #define CBX__OWN_exp_f64 ~, exp_all_f64(whole, x, y);
 
-/* A loop of one function: fast where inside is true, exact elsewhere.  B(...) is there with a second
- * operand; AT(i) are the elements of the operands, x and z. */
+/* A loop of one function: fast where inside is true, exact elsewhere.  B(...) is there with a
+ * second operand; AT(i) are the elements of the operands, x and z. */
 #define CBX__VECTOR(fn, T, D, fast, inside, exact, B, AT) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \

@@ -24,7 +24,8 @@ INLINE double exp_clamp_f64(double x)
     return highest < a ? highest : a;
 }
 
-/* a to h: selections, of which the compiler's vectors make 7, or 1 permutation (jit/llvm_lookup.c). */
+/* a to h: selections, of which the compiler's vectors make 7, or 1 permutation
+ * (jit/llvm_lookup.c). */
 INLINE double of_eight_f64(uint64_t u, double a, double b, double c, double d, double e, double f, double g, double h)
 {
     const bool one = u & 1, two = u & 2;

@@ -11,8 +11,8 @@
  * FreeBSD's msun. sin, cos, tan: three-part Cody-Waite reduction to |r| <= pi/4, exact with FMA, r
  * with a low part. asin, acos: for |x| > 1/2 by sqrt((1-|x|)/2).  atan, atan2: a quotient of at
  * most 1/2, with the rest of its division. erfc: e^(-x^2) times a quotient, both as sums. pow: log2
- * as an unevaluated sum of two numbers through 2 atanh(s). The polynomials are in elementary_poly.h;
- * tests/array/test_mpfr.c holds the errors to their bounds. */
+ * as an unevaluated sum of two numbers through 2 atanh(s). The polynomials are in
+ * elementary_poly.h; tests/array/test_mpfr.c holds the errors to their bounds. */
 
 #define LN2_HIGH       K(6.93147180369123816490e-01, 0.693359375f)
 #define LN2_LOW        K(1.90821492927058770002e-10, -2.12194440e-4f)
@@ -343,10 +343,11 @@ INLINE T F(cbrt)(T x)
 
 /* ---- error function ---- */
 
-/* erfc(a) = e^(-a^2) G / (a + c): G(0) = c = 23/32, and G stays near, between 0.56 and 0.76, so that
- * G - c is a small part of it: s = 2a/(a+4) times a polynomial in s - 1.  Each factor is a sum with
- * what its roundings leave, so that the last rounding counts.  2^n comes last: what is added before
- * and subtracted after makes that rounding the one of a subnormal result, or of 2 - erfc(-x). */
+/* erfc(a) = e^(-a^2) G / (a + c): G(0) = c = 23/32, and G stays near, between 0.56 and 0.76, so
+ * that G - c is a small part of it: s = 2a/(a+4) times a polynomial in s - 1.  Each factor is a sum
+ * with what its roundings leave, so that the last rounding counts.  2^n comes last: what is added
+ * before and subtracted after makes that rounding the one of a subnormal result, or of 2 -
+ * erfc(-x). */
 INLINE bool F(erfc_in)(T x) { return (void)x, true; }
 INLINE T F(erfc)(T x)
 {

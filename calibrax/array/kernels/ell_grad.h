@@ -158,7 +158,8 @@ typedef struct NAME(grad_job) {
     cbx__ell_phase phase;
 } NAME(grad_job);
 
-/* Weighted messages have the derivatives of a product: all of them, or those at the first optimum. */
+/* Weighted messages have the derivatives of a product: all of them, or those at the first
+ * optimum. */
 static void NAME(grad_rows)(const void *job, size_t from, size_t to)
 {
     const NAME(grad_job) *j = job;

@@ -38,7 +38,8 @@ typedef struct cbx__ell_grad {
     void *tc;            /* and what comes of them */
 } cbx__ell_grad;
 
-/** FIRST fills first; SOFTMAX: dv = c (h - sum over the row of c h), c being what a softmax gave. */
+/** FIRST fills first; SOFTMAX: dv = c (h - sum over the row of c h), c being what a
+ * softmax gave. */
 typedef enum cbx__ell_phase {
     CBX__ELL_FIRST,
     CBX__ELL_BACK_VALUES,

@@ -81,8 +81,8 @@ typedef struct cbx__fold {
     CBX__RUNS(f64, double)
     CBX__RUNS(f32, float)
 #undef CBX__RUNS
-    /* in float64, in NumPy's tree: halves, the first rounded down to a multiple of 8, until CBX__LEAF or fewer are left;
-     * these in 8 interleaved sums, joined pairwise; of nothing -0.0 */
+    /* in float64, in NumPy's tree: halves, the first rounded down to a multiple of 8, until
+     * CBX__LEAF or fewer are left; these in 8 interleaved sums, joined pairwise; of nothing -0.0 */
     double (*run_sum_f32)(const float *a, size_t n);
     double (*run_sum_f64)(const double *a, size_t n);
     int64_t (*run_max_i64)(const int64_t *a, size_t n);

@@ -40,7 +40,8 @@ typedef mask_f64 mask_i64;
 #define VECTORS  4
 #define WIDTH(T) ((int)(VECTOR_BYTES / sizeof(T)))
 
-/* Whether there was a NaN: masks where the instruction set has them, one compare for two vectors, else lanes. */
+/* Whether there was a NaN: masks where the instruction set has them, one compare for two vectors,
+ * else lanes. */
 #ifdef WATCH_START
 #define NANS(S, F)                                                                                                     \
     typedef WATCH_TYPE_##F(vec_##S) nans_##S;                                                                          \
@@ -158,8 +159,8 @@ RUNS(f64, F64, double)
 RUNS(f32, F32, float)
 FIND(run_find_i64, i64, int64_t)
 
-/* Sums in NumPy's tree.  The additions of a leaf wait for each other, so STREAMS leaves are summed side by side, and LEAVES of them
- * joined at once; each result is as if its leaf were alone. */
+/* Sums in NumPy's tree.  The additions of a leaf wait for each other, so STREAMS leaves are summed
+ * side by side, and LEAVES of them joined at once; each result is as if its leaf were alone. */
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int64_t eight_mask __attribute__((vector_size(64)));
 typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
@@ -239,8 +240,9 @@ INLINE eight join_each(const eight *r)
 
 INLINE size_t left_half(size_t n) { return n / 2 - n / 2 % 8; }
 
-/* Where the leaves of a tree of n elements begin; false: it has not LEAVES of them, all at the same depth.  The first leaf
- * is the shortest, the last, which alone may have other than a multiple of 8 elements, the longest. */
+/* Where the leaves of a tree of n elements begin; false: it has not LEAVES of them, all at the same
+ * depth.  The first leaf is the shortest, the last, which alone may have other than a multiple of 8
+ * elements, the longest. */
 INLINE bool find_leaves(size_t n, size_t *at)
 {
     at[0] = 0;

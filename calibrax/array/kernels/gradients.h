@@ -1,5 +1,5 @@
-/* Terms and their partial derivatives of one float type, as the files of algebra.h define them; included once
- * a type where g is a constant wherever these are inlined.  Expects SMALLEST. */
+/* Terms and their partial derivatives of one float type, as the files of algebra.h define them;
+ * included once a type where g is a constant wherever these are inlined.  Expects SMALLEST. */
 
 /* x, made in any case, so that no branch prevents vectors. */
 INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }

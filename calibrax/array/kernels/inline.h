@@ -1,4 +1,5 @@
-/* Functions that become part of their callers, and loops that become straight lines, in any build. */
+/* Functions that become part of their callers, and loops that become straight lines, in any
+ * build. */
 #ifndef CALIBRAX_ARRAY_KERNELS_INLINE_H
 #define CALIBRAX_ARRAY_KERNELS_INLINE_H
 

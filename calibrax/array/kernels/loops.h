@@ -29,7 +29,8 @@ CBX_ISA_MAP(CBX__LOOPS_DECLARE)
 
 /** Of the widest instruction set of this machine. */
 const cbx__loops *cbx__loops_get(void);
-/** Elements of a dtype as those of another, or as they are; NULL of complex numbers to real ones. */
+/** Elements of a dtype as those of another, or as they are; NULL of complex numbers to
+ * real ones. */
 cbx__loop cbx__move_loop(cbx_dtype from, cbx_dtype to);
 
 typedef float _Complex cbx__c64;
@@ -69,8 +70,8 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         for (; n > 0; n--, o += s[0], a += s[1]) { const T x = *(const T *)a; (void)x; *(R *)o = (R)(expr); } \
     }
 
-/* Operands that lie together, are one element each (step 0), or are every second element, have loops
- * of their own. */
+/* Operands that lie together, are one element each (step 0), or are every second element, have
+ * loops of their own. */
 #define CBX__LOOP2_STEPS(step_a, step_b, R, T, expr) \
         if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == step_a * (ptrdiff_t)sizeof(T) && s[2] == step_b * (ptrdiff_t)sizeof(T)) { \
             R *o = (R *)p[0]; \
@@ -103,8 +104,8 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
 #else
 #define CBX__INDEPENDENT _Pragma("GCC ivdep")
 #endif
-/* The last two operands lie together, or are one element each (a scalar branch, bounds).  The result lies apart from the operands or
- * is one of them, which needs no check. */
+/* The last two operands lie together, or are one element each (a scalar branch, bounds).  The
+ * result lies apart from the operands or is one of them, which needs no check. */
 #define CBX__LOOP3(fn, R, T1, T, expr) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \

@@ -1,4 +1,5 @@
-/* The table of algebras, the check of a product's arguments, and the choice of the instruction set. */
+/* The table of algebras, the check of a product's arguments, and the choice of the
+ * instruction set. */
 #include "calibrax/array/kernels/semiring.h"
 
 #include <math.h>
@@ -97,7 +98,8 @@ static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, bool add_by_fma
 }
 
 /* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free. Measured
- * once a process (about a millisecond), by whoever comes first; the bits are the same either way. */
+ * once a process (about a millisecond), by whoever comes first; the bits are the same
+ * either way. */
 static bool adds_by_fma(const cbx_semiring *s, cbx_isa isa, cbx_dtype dtype)
 {
     enum { UNKNOWN, PLAIN, BY_FMA };
@@ -274,8 +276,8 @@ static cbx_matmul transposed(const cbx_matmul *p)
     return t;
 }
 
-/* Capacity of products of few elements, known without the sizes of blocks: panels of A and B, no higher
- * and wider than 64, and the shifts of log; and operands with gaps as they are packed. */
+/* Capacity of products of few elements, known without the sizes of blocks: panels of A and B, no
+ * higher and wider than 64, and the shifts of log; and operands with gaps as they are packed. */
 #define FEW_WORKSPACE (24u << 10)
 #define MAX_DEEP      512 /* terms of a block of any instruction set */
 static size_t small_workspace(const cbx_matmul *p)

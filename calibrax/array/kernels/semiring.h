@@ -99,7 +99,8 @@ CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
 /** As many steps as the product has (log: as its real product has), on registers and on as many
  * threads, and nothing else: its time is the limit of any product over this algebra.  Operands, C
  * and workspace are not looked at.  float32 and float64.
- * @return CBX_OK; CBX_EINVAL (as above, an algebra given by functions); CBX_EDTYPE; CBX_EOVERFLOW */
+ * @return CBX_OK; CBX_EINVAL (as above, an algebra given by functions); CBX_EDTYPE;
+ * CBX_EOVERFLOW */
 CBX_API cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err);
 /** The same steps by the product's own register tile, whose operands are loaded again for each of
  * them and always from the first-level cache: the limit of what has to be read.  Where loads slow

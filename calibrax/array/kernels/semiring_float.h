@@ -163,7 +163,8 @@ static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size
     }
 }
 
-/* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the other. */
+/* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the
+ * other. */
 static void NAME(exp_panel)(T *restrict x, size_t width, size_t live, size_t kc, const T *restrict shift)
 {
     T pattern[NR * LANES] = { 0 };

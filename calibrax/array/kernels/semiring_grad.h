@@ -7,8 +7,8 @@
 /* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column
  * --- */
 
-/* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i] marks
- * it. */
+/* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i]
+ * marks it. */
 static void NAME(scale_rows)(size_t rows, size_t n, int threads, const T *a, T *out, T *shift, uint8_t *odd)
 {
     EACH_OF_TEAM(threads)
@@ -106,7 +106,8 @@ static void NAME(log_finish)(const cbx__grad *q, const T *scaled_a, const T *sca
 static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 
 /* Rows of a tile, and rows of y that it meets at a time, two vectors of columns of which lie side
- * by side: in y itself, a power of two apart, they would have a few places of a cache among them. */
+ * by side: in y itself, a power of two apart, they would have a few places of a cache
+ * among them. */
 #define DIFFER_ROWS 4
 #define DIFFER_DEEP 128
 

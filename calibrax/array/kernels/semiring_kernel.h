@@ -58,7 +58,8 @@ typedef enum cbx__grad_phase { CBX__GRAD_SIZE, CBX__GRAD_BEFORE, CBX__GRAD_AFTER
 
 /** Threads that are worth their start for one derivative of what q describes. */
 int cbx__semiring_grad_threads(const cbx__grad *q);
-/** Scratch for either direction of what q describes, threads set (scratch itself is set to NULL). */
+/** Scratch for either direction of what q describes, threads set (scratch itself is set to
+ * NULL). */
 size_t cbx__semiring_grad_bytes(cbx__grad *q);
 void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
 void cbx__semiring_forward(cbx__grad *q);
@@ -113,8 +114,8 @@ static inline size_t cbx__kernel_of(cbx_dtype t)
     return t == CBX_F32 ? CBX__KERNEL_F32 : t == CBX_F64 ? CBX__KERNEL_F64 : CBX__KERNEL_BOOL;
 }
 
-/** The best one of this machine for a dtype, and whether its tropical sums are made by multiplication, of the
- * same bits. */
+/** The best one of this machine for a dtype, and whether its tropical sums are made by
+ * multiplication, of the same bits. */
 const cbx__semiring_kernel *cbx__semiring_best(cbx_dtype dtype);
 bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype);
 /** Threads that are worth their start for so many steps of a float type; asked: those that the

@@ -1,5 +1,6 @@
 /* What the log algebra needs besides the tile: row and column maxima, the certificate, and the
- * exact second way. Included once a type behind semiring_tile.h; expects TINY, VEXP, VLOG besides. */
+ * exact second way. Included once a type behind semiring_tile.h; expects TINY, VEXP, VLOG
+ * besides. */
 
 /* One product under way; shared by its threads. */
 typedef struct NAME(job) {

@@ -227,7 +227,8 @@ static bool NAME(takes_few)(const cbx_matmul *p)
            (cbx__semiring_is_within(p, FEW_EXTENT) || p->m * p->k * p->n <= FEW_REAL_STEPS || p->n <= LANES);
 }
 
-/* Of a dense product without epilogue, few (semiring_kernel.h), checked; false: it has another way. */
+/* Of a dense product without epilogue, few (semiring_kernel.h), checked; false: it has
+ * another way. */
 static bool NAME(run_small)(const cbx_matmul *p)
 {
     if (!NAME(takes_few)(p)) return false;
@@ -246,7 +247,8 @@ static T *NAME(pack_plain)(T *to, const T *x, size_t rows, ptrdiff_t across, siz
     return to;
 }
 
-/* The same of operands that have gaps, which are packed first: sums have one order, however operands lie. */
+/* The same of operands that have gaps, which are packed first: sums have one order, however
+ * operands lie. */
 static bool NAME(run_few)(const cbx_matmul *p)
 {
     cbx_matmul q = *p;

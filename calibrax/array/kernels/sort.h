@@ -27,7 +27,8 @@ typedef struct cbx__sort {
     void (*values)(cbx_dtype wide, bool descending, size_t n, uint64_t *keys);
     /* places of n keys in order, those of equal keys rising; n > 0; work: as for the sort of n */
     void (*places)(const uint64_t *keys, size_t n, uint64_t *at, uint64_t *work);
-    /* keys and sort for int32, uint32 and float32, whose keys have 32 bits; work: as many as keys */
+    /* keys and sort for int32, uint32 and float32, whose keys have 32 bits; work: as many
+     * as keys */
     void (*keys_32)(cbx_dtype t, bool descending, bool one_zero, size_t n, const void *values, uint32_t *keys);
     void (*sort_32)(cbx_dtype t, bool descending, size_t n, uint32_t *keys, uint32_t *work);
 } cbx__sort;

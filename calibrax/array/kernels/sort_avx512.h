@@ -1,9 +1,9 @@
 /* Partition and the sorting of few keys, 64 bytes at a time: included by sort_quick.h once a width.
  *
- * Partition: the keys of each vector go to both ends of a gap, which is kept open by eight vectors held
- * in registers: those below the pivot to its front.  Few: eight columns by a
- * network, turned (of 64 bits; of 32 each vector by itself), and merged bitonically. Source: Batcher,
- * AFIPS Spring Joint Comput. Conf. 32 (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4. */
+ * Partition: the keys of each vector go to both ends of a gap, which is kept open by eight vectors
+ * held in registers: those below the pivot to its front.  Few: eight columns by a network, turned
+ * (of 64 bits; of 32 each vector by itself), and merged bitonically. Source: Batcher, AFIPS Spring
+ * Joint Comput. Conf. 32 (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4. */
 #include <immintrin.h>
 
 #define LANES               (512 / KEY_BITS)
@@ -82,8 +82,9 @@ static inline void NAME(store_last)(NAME(ends) * e, __m512i v, MASK here)
     e->low += nbelow;
 }
 
-/* Up to n keys in vectors with the masks of their lanes; behind them the highest.  Where there is no lane the first address
- * is given: processors take long over a masked load from where nothing is mapped. */
+/* Up to n keys in vectors with the masks of their lanes; behind them the highest.  Where there is
+ * no lane the first address is given: processors take long over a masked load from where nothing
+ * is mapped. */
 INLINE void NAME(load_some)(const KEY *a, size_t n, int vectors, __m512i *v, MASK *here)
 {
     for (int i = 0; i < vectors; i++) {

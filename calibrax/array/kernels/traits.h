@@ -13,8 +13,8 @@ typedef enum cbx__messages {
     CBX__MESSAGES_MIN
 } cbx__messages;
 
-/** How derivatives of dense products are made; those of ELL products go by partial derivatives, at the first
- * optimum or at every term. */
+/** How derivatives of dense products are made; those of ELL products go by partial derivatives, at
+ * the first optimum or at every term. */
 typedef enum cbx__derivative {
     CBX__NO_DERIVATIVE,
     CBX__BY_PRODUCTS,        /* real */

@@ -1,8 +1,9 @@
 /*
  * The reference backend: the definition of right answers.
  *
- * Element-by-element primitives are one walk over the loops of kernels/, which are compiled for each instruction set;
- * every other primitive has a function of its own, named in the table of primitives.
+ * Element-by-element primitives are one walk over the loops of kernels/, which are compiled for
+ * each instruction set; every other primitive has a function of its own, named in the table of
+ * primitives.
  */
 #include "calibrax/array/reference/reference.h"
 
@@ -54,7 +55,8 @@ cbx_status cbx__ref_packed(cbx_ctx *ctx, const cbx_array *a, cbx_array **copy, c
     return st;
 }
 
-/* Of operands without gaps: copies where they have some.  Not inlined: other calls need none of its stack. */
+/* Of operands without gaps: copies where they have some.  Not inlined: other calls need none of
+ * its stack. */
 static __attribute__((noinline)) cbx_status run_dense(const cbx_call *call, cbx__ref_run run, cbx_array **out,
                                                       cbx_err *err)
 {

@@ -1,8 +1,9 @@
 /*
  * Reductions along an outer axis: whole rows at once.
  *
- * One result at a time would walk down a column and use one element of each cache line it loads.  Here a block of columns is
- * folded row by row; sums keep their tree, whose numbers are then rows of a block.
+ * One result at a time would walk down a column and use one element of each cache line it loads.
+ * Here a block of columns is folded row by row; sums keep their tree, whose numbers are then rows
+ * of a block.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/reference/reduce.h"
 
-/* 8 KiB a row: long enough for memory to stream; of stack, 64 KiB and 8 for each level of the tree. */
+/* 8 KiB a row: long enough for memory to stream; of stack, 64 KiB and 8 for each level of
+ * the tree. */
 #define COLUMNS 1024
 
 /* A block of columns: width elements of each of n rows. */
@@ -57,8 +59,8 @@ static void add_rows(const block *b, double *sum, size_t i, size_t every, size_t
     }
 }
 
-/* As the sums of kernels/fold_isa.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache, but
- * rows with gaps as they lie. */
+/* As the sums of kernels/fold_isa.c, from row i on; one of the eight sums after the other, which
+ * keeps it in the nearest cache, but rows with gaps as they lie. */
 static void leaf(const block *b, size_t i, size_t n, double *sum)
 {
     double r[8][COLUMNS];

@@ -1,6 +1,7 @@
 /*
- * Control flow of operands with data: the functions' graphs, repeated.  What goes from step to step are references of the loop's
- * own, stacked results are written row by row into one array: memory does not grow with the number of steps.
+ * Control flow of operands with data: the functions' graphs, repeated.  What goes from step to step
+ * are references of the loop's own, stacked results are written row by row into one array: memory
+ * does not grow with the number of steps.
  */
 #include <string.h>
 

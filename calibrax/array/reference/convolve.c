@@ -1,5 +1,6 @@
 /*
- * Convolutions over an algebra: by the kernel that reads x in place, or in blocks of windows, each laid out as the rows of a matrix.
+ * Convolutions over an algebra: by the kernel that reads x in place, or in blocks of windows, each
+ * laid out as the rows of a matrix.
  */
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
@@ -54,7 +55,8 @@ static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
     CBX_SCOPED(cbx__scratch, space, ctx);
     cbx_status st;
 
-    /* Enough rows that packing the kernel again for each block is little, few enough that they stay in a cache. */
+    /* Enough rows that packing the kernel again for each block is little, few enough that they stay
+     * in a cache. */
     size_t n = ((size_t)2 << 20) / (v.row_bytes ? v.row_bytes : 1);
 
     n = n < 64 ? 64 : n > 1024 ? 1024 : n;

@@ -1,6 +1,7 @@
 /*
- * Derivatives of convolutions over an algebra: real ones are convolutions again, the filter's a kernel of its own; the others are the
- * product's, on windows of a block of positions at a time, laid out as the rows of a matrix.
+ * Derivatives of convolutions over an algebra: real ones are convolutions again, the filter's a
+ * kernel of its own; the others are the product's, on windows of a block of positions at a time,
+ * laid out as the rows of a matrix.
  */
 #include <string.h>
 
@@ -27,7 +28,8 @@ typedef struct workspace {
     char *at[PARTS];
 } workspace;
 
-/* Windows of a block stay in the caches, and there are enough of them for what is done once a block. */
+/* Windows of a block stay in the caches, and there are enough of them for what is done once
+ * a block. */
 static size_t block_rows(const cbx__conv *v)
 {
     const size_t row = cbx__conv_terms(v) * cbx_dtype_size(v->dtype), all = cbx__conv_rows(v),
@@ -113,7 +115,8 @@ static cbx_status by_blocks(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 
 /* --- real: dx --- */
 
-/* What reaches the places r, r + stride, ... of one axis of x: every `step`-th tap from `first` on. */
+/* What reaches the places r, r + stride, ... of one axis of x: every `step`-th tap from
+ * `first` on. */
 typedef struct phase {
     size_t first, taps, step, positions, dilation;
     ptrdiff_t low; /* of the convolution of g with those taps, reversed */
@@ -243,8 +246,8 @@ static cbx_status vjp_w(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 ALL_FINITE(float, all_finite_f32)
 ALL_FINITE(double, all_finite_f64)
 
-/* What lies outside of g is 0 there and would meet the filter: one with NaN or an infinity has blocks of windows instead; so has x with
- * few channels. */
+/* What lies outside of g is 0 there and would meet the filter: one with NaN or an infinity has
+ * blocks of windows instead; so has x with few channels. */
 static bool is_direct(const derivative *d)
 {
     const cbx__conv *v = &d->v;
@@ -259,7 +262,8 @@ static bool has_work(const cbx__conv *v) { return cbx__conv_rows(v) > 0 && cbx__
 
 enum { X, W, Y, MORE, OF_FILTER }; /* MORE: g, or the tangent of x */
 
-/* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
+/* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a
+ * tangent is 0, as that of x. */
 static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_err *err)
 {
     const cbx_array *const *in = call->in;

@@ -1,6 +1,6 @@
 /*
- * ELL products, softmax of rows and values of entries, and their derivatives: those of the values by rows, those of B by the transposed
- * graph (kernels/ell_grad.h).
+ * ELL products, softmax of rows and values of entries, and their derivatives: those of the values
+ * by rows, those of B by the transposed graph (kernels/ell_grad.h).
  */
 #include <string.h>
 

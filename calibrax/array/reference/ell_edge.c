@@ -1,8 +1,9 @@
 /*
  * Aggregation over edges by a function of an edge, and its derivative.
  *
- * A thread holds one message at a time and folds it into the row of the result (by functions: into that row's states).  Backward, messages' cotangents go to x_row and attr by
- * rows, to x_col by the transposed graph, so that each element of a result is added up by one thread, in one order.
+ * A thread holds one message at a time and folds it into the row of the result (by functions: into
+ * that row's states).  Backward, messages' cotangents go to x_row and attr by rows, to x_col by the
+ * transposed graph, so that each element of a result is added up by one thread, in one order.
  */
 #include <math.h>
 
@@ -217,7 +218,8 @@ static void each_row(const fold *s, void (*go)(const fold *s, size_t i))
 
 /* --- operations --- */
 
-/* Operands of a call by role, and what each thread needs; the last operands (h, tangents) follow in their order. */
+/* Operands of a call by role, and what each thread needs; the last operands (h, tangents) follow in
+ * their order. */
 typedef struct memory {
     const cbx_call *call;
     int role[OPERANDS]; /* of the first n operands */
@@ -279,7 +281,8 @@ CBX__RUN(ell_edge)
     return st;
 }
 
-/* Of an optimum where each element comes from; the aggregation itself goes to a place of its own. */
+/* Of an optimum where each element comes from; the aggregation itself goes to a place of
+ * its own. */
 static cbx_status find_first(memory *m, cbx_err *err)
 {
     const size_t n = m->s.g->rows * m->s.f->d_out;

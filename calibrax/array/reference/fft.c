@@ -1,11 +1,12 @@
 /*
- * Fourier transforms along one axis, a lane at a time, in float64 whatever the operand: results of float32 are rounded once.
+ * Fourier transforms along one axis, a lane at a time, in float64 whatever the operand: results of
+ * float32 are rounded once.
  *
- * Real transforms of even length take two numbers for one complex number and split the result; of odd length they are
- * complex ones.  Error: O(eps log n) of the lane's norm.
- * Lanes side by side (an axis that is not the last) go eight at a time, so that a line of the cache is read once.
- * Scratch: one lane of the operand and of the result where they are not complex128 in a row (eight side by side), and one
- * lane of work (lengths with a prime factor above 61: six to twelve).
+ * Real transforms of even length take two numbers for one complex number and split the result; of
+ * odd length they are complex ones.  Error: O(eps log n) of the lane's norm.  Lanes side by side
+ * (an axis that is not the last) go eight at a time, so that a line of the cache is read once.
+ * Scratch: one lane of the operand and of the result where they are not complex128 in a row (eight
+ * side by side), and one lane of work (lengths with a prime factor above 61: six to twelve).
  */
 #include "calibrax/array/reference/fft.h"
 

@@ -1,8 +1,8 @@
 /*
  * Plans: factors of the length, twiddles, chirps, and the few plans that a context keeps.
  *
- * Roots of unity are rounded once: angles are reduced to an octant in integers, sines and cosines taken in long double
- * for 2 sqrt(n) of them, and the others are long double products of two.
+ * Roots of unity are rounded once: angles are reduced to an octant in integers, sines and cosines
+ * taken in long double for 2 sqrt(n) of them, and the others are long double products of two.
  */
 #include <math.h>
 #include <stdint.h>

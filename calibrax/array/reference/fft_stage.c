@@ -20,8 +20,9 @@ static void run_stages(const cbx__fft_plan *plan, const cbx__cx *in, cbx__cx *ou
 }
 
 /*
- * Bluestein: j k = (j^2 + k^2 - (j - k)^2) / 2 makes the transform a convolution with a chirp.  Back: the conjugate of the
- * transform of the conjugate.  Source: Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970) 451-455.
+ * Bluestein: j k = (j^2 + k^2 - (j - k)^2) / 2 makes the transform a convolution with a chirp.
+ * Back: the conjugate of the transform of the conjugate.  Source: Bluestein, IEEE Trans. Audio
+ * Electroacoust. 18 (1970) 451-455.
  */
 static void run_chirp(const cbx__fft_plan *plan, const cbx__cx *in, cbx__cx *out, cbx__cx *work, bool inverse)
 {

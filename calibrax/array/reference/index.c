@@ -1,13 +1,15 @@
 /*
- * Gather and scatter along one axis.  Operands that are not row-major are copied first (that is the scratch), so every
- * array here is (outer, axis, inner).  Negative indices count from the end; one outside is CBX_EINDEX.
+ * Gather and scatter along one axis.  Operands that are not row-major are copied first (that is the
+ * scratch), so every array here is (outer, axis, inner).  Negative indices count from the end; one
+ * outside is CBX_EINDEX.
  */
 #include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/reference/reference.h"
 
-/* x seen as (outer, length, inner); wrap: what is to be added to negative indices, 0 if there are none. */
+/* x seen as (outer, length, inner); wrap: what is to be added to negative indices, 0 if there
+ * are none. */
 typedef struct blocks {
     size_t outer, length, inner, wrap;
 } blocks;
@@ -41,7 +43,8 @@ static size_t place(int64_t i, size_t wrap) { return (size_t)i + (i < 0 ? wrap :
 /* Rows of so many bytes are gathered as elements are. */
 static bool is_short(size_t bytes) { return bytes <= 64 && bytes % 8 == 0; }
 
-/* n elements of `size` bytes, found at index[j] * stride + j * along; sizes are constants, so that a copy is a load and a store. */
+/* n elements of `size` bytes, found at index[j] * stride + j * along; sizes are constants, so that
+ * a copy is a load and a store. */
 static void gather(size_t size, size_t n, char *to, const char *from, const int64_t *index, size_t wrap, size_t stride,
                    size_t along)
 {
@@ -69,7 +72,8 @@ static void gather(size_t size, size_t n, char *to, const char *from, const int6
 #undef GATHER
 }
 
-/* Elements of one axis: indices are checked a piece at a time, just before they are used, and so read from memory once. */
+/* Elements of one axis: indices are checked a piece at a time, just before they are used, and so
+ * read from memory once. */
 #define PIECE 2048
 
 static bool is_line(const blocks *b) { return b->outer == 1 && b->inner == 1; }
@@ -147,7 +151,8 @@ static cbx__loop join_loop(int mode, cbx_dtype t)
     return mode == CBX_SCATTER_SET ? NULL : cbx__loops_get()->binary(prims[mode], t);
 }
 
-/* n rows of `inner` elements to places along the axis, in order; step [elements]: of the updates, 0 for one that all share. */
+/* n rows of `inner` elements to places along the axis, in order; step [elements]: of the updates, 0
+ * for one that all share. */
 typedef void (*scatter_loop)(size_t n, size_t inner, void *to, const int64_t *index, size_t wrap, const void *from,
                              ptrdiff_t step);
 enum { SHORT_ROW = 16 }; /* elements; longer ones are joined by vector loops */
@@ -208,7 +213,8 @@ static bool is_one_element(const cbx_array *a)
     return a->count > 0;
 }
 
-/* Updates go in row-major order of the indices: the last set wins, sums are in that order.  n of them, step [elements] apart. */
+/* Updates go in row-major order of the indices: the last set wins, sums are in that order.  n of
+ * them, step [elements] apart. */
 static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const int64_t *index, const char *from,
                          ptrdiff_t step, cbx_array *r)
 {
@@ -318,7 +324,8 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
     return st;
 }
 
-/* Row-major places of n truth values to `at`; returns how many are true.  Each is written, the next one over a false one. */
+/* Row-major places of n truth values to `at`; returns how many are true.  Each is written, the next
+ * one over a false one. */
 static size_t true_places(const bool *hit, size_t n, size_t first, size_t *at)
 {
     size_t found = 0;
@@ -330,7 +337,8 @@ static size_t true_places(const bool *hit, size_t n, size_t first, size_t *at)
     return found;
 }
 
-/* Row-major places of true elements, a row of the result for each axis; columns beyond them hold the fill. */
+/* Row-major places of true elements, a row of the result for each axis; columns beyond them hold
+ * the fill. */
 CBX__RUN(nonzero)
 {
     enum { RUN = 512 };

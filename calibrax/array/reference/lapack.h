@@ -1,8 +1,9 @@
 /*
  * Inside the reference backend: the LAPACK routines of OpenBLAS by their Fortran names.
  *
- * Every argument of theirs is a pointer, so that one type of function serves real and complex numbers; each
- * character has a hidden length behind the last argument (gfortran's convention).  Source: LAPACK 3.9 reference, netlib.org.
+ * Every argument of theirs is a pointer, so that one type of function serves real and complex
+ * numbers; each character has a hidden length behind the last argument (gfortran's convention).
+ * Source: LAPACK 3.9 reference, netlib.org.
  */
 #ifndef CALIBRAX_ARRAY_REFERENCE_LAPACK_H
 #define CALIBRAX_ARRAY_REFERENCE_LAPACK_H
@@ -53,7 +54,8 @@ typedef struct cbx__lapack {
     cbx__gesdd_complex *zgesdd;
 } cbx__lapack;
 
-/** The context's routines, loaded on first use and told to use one thread.  @return CBX_OK; CBX_EUNAVAILABLE; CBX_ENOMEM */
+/** The context's routines, loaded on first use and told to use one thread.  @return CBX_OK;
+ * CBX_EUNAVAILABLE; CBX_ENOMEM */
 cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err);
 
 #endif

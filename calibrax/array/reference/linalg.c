@@ -1,10 +1,10 @@
 /*
- * Linear algebra by LAPACK, a matrix at a time: a column-major copy of the operand goes in, the factors come out as
- * row-major results.
+ * Linear algebra by LAPACK, a matrix at a time: a column-major copy of the operand goes in, the
+ * factors come out as row-major results.
  *
- * A matrix with a NaN or an infinity has no factors: everything of it is NaN, and LAPACK, whose iterations may not end on
- * such input, is not asked.  Systems of equations take such numbers as arithmetic does.
- * float32 is computed in float64 and rounded once, as everywhere in this backend.
+ * A matrix with a NaN or an infinity has no factors: everything of it is NaN, and LAPACK, whose
+ * iterations may not end on such input, is not asked.  Systems of equations take such numbers as
+ * arithmetic does.  float32 is computed in float64 and rounded once, as everywhere in this backend.
  * Scratch: the operands of one matrix, its factors, and what LAPACK asks for.
  */
 #include <limits.h>
@@ -69,8 +69,8 @@ typedef struct grid {
 } grid;
 
 /*
- * Rows by columns, or a triangle of them.  Whole columns where both sides have them in a row; else runs of eight columns, so
- * that lines of the cache are used while they are there.
+ * Rows by columns, or a triangle of them.  Whole columns where both sides have them in a row; else
+ * runs of eight columns, so that lines of the cache are used while they are there.
  */
 static void copy_grid(cbx__loop loop, int rows, int columns, int half, grid to, grid from)
 {
@@ -108,7 +108,8 @@ static void load(const job *j, int operand, int rows, int columns, int half, dou
               (grid){ j->at.op[operand].data, step[0], step[1] });
 }
 
-/* rows-by-columns out of column-major a to a row-major result; LOWER and UPPER: the rest is left alone. */
+/* rows-by-columns out of column-major a to a row-major result; LOWER and UPPER: the rest is
+ * left alone. */
 static void store(const job *j, const double *a, int lda, int rows, int columns, int half, char *to)
 {
     const ptrdiff_t size = (ptrdiff_t)j->size, out_size = (ptrdiff_t)j->out_size;

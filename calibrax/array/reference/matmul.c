@@ -1,7 +1,8 @@
 /*
- * Products of stacks of matrices.  Floats: by the kernel of the real semiring.  Others: rows of B, scaled, are added to a row of
- * 64-bit accumulators, k ascending; with few columns a row of A and a column of B at a time.
- * Scratch: two rows, of A or of the result, in the wide dtype; B in it, unless its rows lie like that.
+ * Products of stacks of matrices.  Floats: by the kernel of the real semiring.  Others: rows of B,
+ * scaled, are added to a row of 64-bit accumulators, k ascending; with few columns a row of A and a
+ * column of B at a time.  Scratch: two rows, of A or of the result, in the wide dtype; B in it,
+ * unless its rows lie like that.
  */
 #include <string.h>
 
@@ -44,7 +45,8 @@ static bool is_float(const product *p) { return p->dtype == CBX_F32 || p->dtype 
 
 enum { PIECE = 65536 }; /* elements of float whose products have one sum */
 
-/* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on threads. */
+/* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on
+ * threads. */
 static uint64_t dot(const product *p, const char *x, const char *y)
 {
     enum { PIECES = 64 };

@@ -58,8 +58,8 @@ CBX__RUN(same)
 }
 
 /*
- * Strides under which a shows another shape, if there are any: groups of axes with equal products are split or joined,
- * and a group can be joined if its axes are dense within it.
+ * Strides under which a shows another shape, if there are any: groups of axes with equal products
+ * are split or joined, and a group can be joined if its axes are dense within it.
  */
 static bool view_strides(const cbx_array *a, const cbx_array_desc *to, ptrdiff_t *strides)
 {

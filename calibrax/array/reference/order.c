@@ -1,9 +1,9 @@
 /*
  * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does,
  * with NaN above all, so that one sort (kernels/sort.h) serves all dtypes; where elements of up to
- * 32 bits are sorted, keys have 32.  Among values -0 is below 0, places are those of a stable sort in
- * which they are equal.
- * Scratch for each element of a lane: values 8 bytes, places 16, without AVX-512 8 more.
+ * 32 bits are sorted, keys have 32.  Among values -0 is below 0, places are those of a stable sort
+ * in which they are equal.  Scratch for each element of a lane: values 8 bytes, places 16, without
+ * AVX-512 8 more.
  */
 #include <string.h>
 

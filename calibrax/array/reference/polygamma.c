@@ -1,7 +1,8 @@
 /*
  * The logarithmic derivative of the gamma function and its derivatives, psi^(n).
  *
- * Source: Abramowitz & Stegun (1964), 6.3 and 6.4: recurrence 6.4.6, reflection 6.4.7, asymptotic series 6.3.18 and 6.4.11.
+ * Source: Abramowitz & Stegun (1964), 6.3 and 6.4: recurrence 6.4.6, reflection 6.4.7, asymptotic
+ * series 6.3.18 and 6.4.11.
  */
 #include <math.h>
 

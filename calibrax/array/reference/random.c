@@ -2,8 +2,8 @@
  * Random numbers: the inverse error function that makes normal numbers of uniform ones, and
  * gamma numbers, each element from a key of its own.
  *
- * Sources: Salmon, Moraes, Dror, Shaw, SC 2011 (threefry); Wichura, Appl. Stat. 37 (1988) 477-484, AS 241 (PPND16);
- * Marsaglia, Tsang, ACM Trans. Math. Softw. 26 (2000) 363-372 (gamma).
+ * Sources: Salmon, Moraes, Dror, Shaw, SC 2011 (threefry); Wichura, Appl. Stat. 37 (1988) 477-484,
+ * AS 241 (PPND16); Marsaglia, Tsang, ACM Trans. Math. Softw. 26 (2000) 363-372 (gamma).
  */
 #include <math.h>
 
@@ -50,7 +50,8 @@ static double quantile(double x)
     return copysign(r, x);
 }
 
-/* AS 241 is good to 1e-16 of the quantile; one Newton step on erf or erfc takes its last errors out. */
+/* AS 241 is good to 1e-16 of the quantile; one Newton step on erf or erfc takes its last
+ * errors out. */
 double cbx__ref_erfinv(double x)
 {
     double y, e;
@@ -64,7 +65,8 @@ double cbx__ref_erfinv(double x)
 CBX__LOOP1(erfinv_F32, float, float, cbx__ref_erfinv(x))
 CBX__LOOP1(erfinv_F64, double, double, cbx__ref_erfinv(x))
 
-/* One number in [0, 1) and one normal number of a key: element 0 of the arrays that random.h describes. */
+/* One number in [0, 1) and one normal number of a key: element 0 of the arrays that random.h
+ * describes. */
 static float uniform_F32(uint64_t key)
 {
     uint64_t w = cbx__threefry(key, 0);
@@ -83,8 +85,9 @@ static double normal_F64(uint64_t key)
 }
 
 /*
- * Marsaglia and Tsang's d v^3 with squeeze; below 1 the number for alpha + 1 times a uniform one to the power 1/alpha.
- * A key is split into those of the next trial, of its normal numbers and of its uniform one: the order of JAX.
+ * Marsaglia and Tsang's d v^3 with squeeze; below 1 the number for alpha + 1 times a uniform one to
+ * the power 1/alpha. A key is split into those of the next trial, of its normal numbers and of its
+ * uniform one: the order of JAX.
  */
 #define GAMMA(D, T, f)                                                                                                 \
     static T gamma_of_##D(uint64_t key, T alpha)                                                                       \

@@ -1,10 +1,11 @@
 /*
  * Reductions, in accumulators of 64 bits (complex: two of them).
  *
- * The elements of one result are taken in row-major order of the reduced axes, whatever the strides, so the answer does
- * not depend on layout.  Sums follow NumPy's tree: halves, the first rounded down to a multiple of 8, until 128 or fewer
- * are left; these in 8 interleaved sums, joined pairwise.  Source: NumPy 2.3 loops_utils.h.src (pairwise_sum).  Elements
- * that must be converted first are summed in chunks of 8192, left to right, as NumPy's buffered iterator does.
+ * The elements of one result are taken in row-major order of the reduced axes, whatever the
+ * strides, so the answer does not depend on layout.  Sums follow NumPy's tree: halves, the first
+ * rounded down to a multiple of 8, until 128 or fewer are left; these in 8 interleaved sums, joined
+ * pairwise.  Source: NumPy 2.3 loops_utils.h.src (pairwise_sum).  Elements that must be converted
+ * first are summed in chunks of 8192, left to right, as NumPy's buffered iterator does.
  */
 #include <assert.h>
 #include <math.h>

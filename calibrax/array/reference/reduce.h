@@ -35,8 +35,9 @@ typedef struct cbx__centre {
 } cbx__centre;
 
 /**
- * Many results at once, a row of the operand after the other: for outer axes that go, with a last kept axis without gaps.
- * Same elements in the same order for each result as one by one, so the same bits.
+ * Many results at once, a row of the operand after the other: for outer axes that go, with a last
+ * kept axis without gaps. Same elements in the same order for each result as one by one, so the
+ * same bits.
  * @param wide    dtype of the accumulators
  * @param centre  NULL, or of sums of squares
  * @param store  from their dtype (int64 for places) to the result's

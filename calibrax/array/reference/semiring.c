@@ -1,5 +1,6 @@
 /*
- * Products over an algebra, by the kernels in ../kernels: stacks of small matrices one a thread, large ones by all threads together.
+ * Products over an algebra, by the kernels in ../kernels: stacks of small matrices one a thread,
+ * large ones by all threads together.
  */
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
@@ -26,7 +27,8 @@ static cbx_status run_one(const stack *s, size_t at, void *space, cbx_err *err)
     return cbx_matmul_run(&p, err);
 }
 
-/* Many small ones: the first argument error would have come from the first product, so the others cannot fail. */
+/* Many small ones: the first argument error would have come from the first product, so the others
+ * cannot fail. */
 static void run_team(const stack *s, char *space, int threads)
 {
     CBX__EACH_OF_TEAM(threads, schedule(dynamic))

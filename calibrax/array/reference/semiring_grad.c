@@ -1,5 +1,6 @@
 /*
- * Derivatives of products over an algebra: stacks of dense matrices, small ones one a thread, large ones by all threads together.
+ * Derivatives of products over an algebra: stacks of dense matrices, small ones one a thread, large
+ * ones by all threads together.
  */
 
 #include "calibrax/array/algebra_object.h"

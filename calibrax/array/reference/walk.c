@@ -1,8 +1,8 @@
 /*
  * The walk over strided operands, and strided elements as a stream.
  *
- * Axes of length 1 go; neighbours merge where every operand steps from the end of one to the next as the inner one
- * does.  What remains is an odometer around the longest possible inner run.
+ * Axes of length 1 go; neighbours merge where every operand steps from the end of one to the next
+ * as the inner one does.  What remains is an odometer around the longest possible inner run.
  */
 #include <string.h>
 

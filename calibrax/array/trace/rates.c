@@ -1,6 +1,6 @@
 /*
- * Predicted times: what this machine takes for functions, sums and calls, measured on compiled functions and kept beside the probe, and
- * the roofline of a step by it.
+ * Predicted times: what this machine takes for functions, sums and calls, measured on compiled
+ * functions and kept beside the probe, and the roofline of a step by it.
  */
 #include <math.h>
 #include <string.h>

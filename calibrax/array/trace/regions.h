@@ -2,12 +2,15 @@
  * Inside the library: control flow as operations of graphs.
  *
  *   SCAN   operands: constants, carry, xs; functions: body(constants, carry, x) gives carry, y
- *   WHILE  operands: constants of test, constants of body, carry; functions: test(constants, carry), body(constants, carry)
+ *   WHILE  operands: constants of test, constants of body, carry; functions: test(constants,
+ *          carry), body(constants, carry)
  *   COND   operands: index, constants of each branch, in; functions: branch i (its constants, in)
  *   CUSTOM_JVP, CUSTOM_VJP, CHECKPOINT
  *          operands: in, constants; functions: f(in, constants)
- *   CUSTOM_VJP_MAP   operands: residuals, tangents of in that move; results: tangents of results that are float or complex
- *   CHECKPOINT_MAP   operands: in, constants, tangents of those that move; results: as CUSTOM_VJP_MAP
+ *   CUSTOM_VJP_MAP   operands: residuals, tangents of in that move; results: tangents of results
+ *                    that are float or complex
+ *   CHECKPOINT_MAP   operands: in, constants, tangents of those that move; results: as
+ *                    CUSTOM_VJP_MAP
  *   HOST_CALL   operands: in; no functions: rule[0] is called with data
  *
  * Constants are what a function captured when it was traced.  The ..._MAP are linear in the

@@ -11,7 +11,8 @@
 #include "calibrax/array/trace/derive.h"
 #include "calibrax/array/trace/regions.h"
 
-/** Lists of arrays and flags of one rule, which end together; its trace; the first failure of the rule. */
+/** Lists of arrays and flags of one rule, which end together; its trace; the first failure of
+ * the rule. */
 typedef struct cbx__lists {
     cbx_ctx *ctx;
     cbx_arena arena;
@@ -41,17 +42,20 @@ static inline cbx_array *cbx__some(cbx_ctx *ctx, cbx_array *a, const cbx_array_d
 {
     return a ? a : cbx__zeros_of(ctx, d);
 }
-/** Inputs of the trace like those of a graph, from..end-1, where chosen (NULL: all); others stay NULL. */
+/** Inputs of the trace like those of a graph, from..end-1, where chosen (NULL: all); others
+ * stay NULL. */
 void cbx__inputs(cbx__lists *l, const cbx__graph *g, size_t from, size_t end, const bool *chosen, cbx_array **out);
 /** The inputs of a graph in another order. */
 void cbx__reorder(cbx__lists *l, cbx__graph *g, const size_t *order);
-/** CBX_ESHAPE or CBX_EDTYPE unless a, a tangent, cotangent or result of the named function, is as described. */
+/** CBX_ESHAPE or CBX_EDTYPE unless a, a tangent, cotangent or result of the named function, is as
+ * described. */
 cbx_status cbx__like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
                            cbx_err *err);
 /** True if a flag of `found` was not in `known`, which it joins. */
 bool cbx__grows(size_t n, bool *known, const bool *found);
 
-/* ---- values and tangents beside: in each group of operands or results those that move follow the values ---- */
+/* ---- values and tangents beside: in each group of operands or results those that move follow the
+ * values ---- */
 
 typedef struct cbx__groups {
     int n;
@@ -69,7 +73,8 @@ typedef struct cbx__groups {
 size_t cbx__jvp_function(cbx__lists *l, const cbx__graph *g, const cbx__groups *in, const bool *moves,
                          const cbx__groups *out, const bool *forced, bool *out_moves, bool linear, bool values,
                          cbx__traced *end);
-/** Operands from..end-1 of a rule, and the tangents of those that move (NULL: that have one); returns how many that are. */
+/** Operands from..end-1 of a rule, and the tangents of those that move (NULL: that have one);
+ * returns how many that are. */
 size_t cbx__put_operands(const cbx__jvp *r, size_t from, size_t end, const bool *moves, cbx_array **out);
 /** The rule's results from those of such a function. */
 void cbx__take_results(cbx__jvp *r, const cbx__groups *out, const bool *moves, cbx_array *const *results);
@@ -78,8 +83,8 @@ void cbx__take_results(cbx__jvp *r, const cbx__groups *out, const bool *moves, c
  * The values of a function and the linear map of its tangents, traced.
  * @param moves, forced, out_moves  as cbx__graph_linearize
  * @param direct  inputs that are at hand where the map is; NULL: none
- * @param res     written, for each array that the map captured: the number of such an input, or how many inputs there are and behind
- *                how many results that follow the values it is
+ * @param res     written, for each array that the map captured: the number of such an input, or how
+ *                many inputs there are and behind how many results that follow the values it is
  * @return how many results follow the values
  */
 size_t cbx__linearize_function(cbx__lists *l, const cbx__graph *g, const bool *moves, const bool *forced,

@@ -269,7 +269,8 @@ void cbx__transpose_fma(cbx__transpose *r)
     if (!r->in[2]) r->din[2] = cbx__same(r->ctx, r->ct[0]);
 }
 
-/* Which candidate is accepted depends on the shape: the number moves so that its probability stays. */
+/* Which candidate is accepted depends on the shape: the number moves so that its probability
+ * stays. */
 void cbx__jvp_random_gamma(cbx__jvp *r)
 {
     const cbx_array *in[] = { r->in[1], r->out[0] };

@@ -75,10 +75,13 @@ void cbx__transpose_ell_pack(cbx__transpose *r)
 }
 
 /*
- * ---- derivatives of a product as a formula over edges e from column j(e) to row i(e), or the
- * other way round ----
- *   c_i = fold of term(v_e, b_j); with p = dc_i / dterm: tc_i = sum of p (term_v tv_e + term_b tb_j)
- *   log  p = exp(term - c)    euclidean  p = (v - b) / c, term = v - b    optimum  p = 1 of the first edge whose term is c, else 0
+ * Derivatives of a product as a formula over edges e from column j(e) to row i(e), or the other
+ * way round:
+ *   c_i = fold of term(v_e, b_j); with p = dc_i / dterm: tc_i = sum of p (term_v tv_e +
+ *   term_b tb_j)
+ *   log        p = exp(term - c)
+ *   euclidean  p = (v - b) / c, term = v - b
+ *   optimum    p = 1 of the first edge whose term is c, else 0
  * It keeps all terms: (edges, columns of b) of memory.
  */
 typedef struct terms {

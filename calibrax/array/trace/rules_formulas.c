@@ -1,7 +1,7 @@
 /*
- * Derivatives of algebras and of messages along edges that are given by functions: those of the formulas, array expressions that
- * their users give beside them.  A product is a scan over its terms, of which reverse mode keeps what its steps need.  Messages are
- * made for all edges at once.
+ * Derivatives of algebras and of messages along edges that are given by functions: those of the
+ * formulas, array expressions that their users give beside them.  A product is a scan over its
+ * terms, of which reverse mode keeps what its steps need.  Messages are made for all edges at once.
  */
 #include <string.h>
 
@@ -77,7 +77,8 @@ CBX__CODE(c, cbx__matmul_by_formulas)
 
 /* ---- over edges ---- */
 
-/* x (edges, d) as (most edges of a row, rows, d), and which of these are edges; false, with a failure recorded. */
+/* x (edges, d) as (most edges of a row, rows, d), and which of these are edges; false, with a
+ * failure recorded. */
 static bool by_rows(cbx_ctx *c, const cbx_ell_product *g, size_t n, cbx_array **x, cbx_array **inside)
 {
     size_t max = 0;
@@ -209,7 +210,8 @@ static CBX__CODE(c, edges_backward)
     return st;
 }
 
-/* The kernels, which call vjp and jvp; where one is missing, or the algebra has none, the formula. */
+/* The kernels, which call vjp and jvp; where one is missing, or the algebra has none, the
+ * formula. */
 void cbx__jvp_ell_edge(cbx__jvp *r)
 {
     const cbx_ell_edge_functions *f = cbx__ell_edge_of(r->attrs);

@@ -159,8 +159,8 @@ void cbx__jvp_lu(cbx__jvp *r)
 }
 
 /*
- * Vectors beyond those that x determines turn among themselves as one likes: they move as little as they must to stay orthogonal to
- * the others, v (which move by dv).
+ * Vectors beyond those that x determines turn among themselves as one likes: they move as little as
+ * they must to stay orthogonal to the others, v (which move by dv).
  */
 static cbx_array *moved_beyond(cbx_ctx *c, const cbx_array *v, const cbx_array *dv, const cbx_array *beyond)
 {
@@ -250,7 +250,9 @@ void cbx__jvp_eigvalsh(cbx__jvp *r)
 /*
  * ---- singular values: M = U^H t V; ds = Re diag(M), F_ij = 1 / (s_j^2 - s_i^2), 0 on the diagonal
  * ----
- *   dU = U (F (M S + S M^H) + (M - M^H) / 2s on the diagonal) + (1 - U U^H) t V / s     dV = V (F (S M + M^H S)) + ...
+ *   dU = U (F (M S + S M^H) + (M - M^H) / 2s on the diagonal) + (1 - U U^H) t V / s     dV = V (F
+ *                                                                                       (S M + M^H
+ *                                                                                       S)) + ...
  */
 
 static cbx_array *in_bases(cbx_ctx *c, const cbx_array *u, const cbx_array *t, const cbx_array *v)

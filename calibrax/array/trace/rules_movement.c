@@ -187,8 +187,10 @@ void cbx__transpose_take_along(cbx__transpose *r)
 
 /*
  * What an update or an old element contributes to its place, as a factor of its tangent:
- *   SET  1 for the last update of a place, 0 for what it covers     ADD  1
- *   MUL  the product of all others at the place                     MIN, MAX  a share for each that equals the result
+ *   SET       1 for the last update of a place, 0 for what it covers
+ *   ADD       1
+ *   MUL       the product of all others at the place
+ *   MIN, MAX  a share for each that equals the result
  */
 typedef struct factors {
     cbx_array *old, *update; /* NULL: 1 */

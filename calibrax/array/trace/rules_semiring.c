@@ -5,9 +5,11 @@
  * transpose is the other one.  Second derivatives go through the same formulas as expressions of
  * ordinary operations:
  *   real       products of matrices
- *   log        sum over k of p (ta + tb), p = exp(a + b - c), a column of the product at a time: (m, k) of memory
+ *   log        sum over k of p (ta + tb), p = exp(a + b - c), a column of the product at a time:
+ *              (m, k) of memory
  *   euclidean  sum over k of (a - b) (ta - tb) / c, by products of matrices
- *   tropical   none are needed: what is chosen does not move, so tangents of a, b and c do not matter
+ *   tropical   none are needed: what is chosen does not move, so tangents of a, b and c do
+ *              not matter
  *   over graphs  the partial derivatives of every edge's term (rules_ell.c)
  *   functions  both by formulas of the user (rules_formulas.c)
  * Convolutions are the product of windows, laid out as rows of a matrix, with the filter.

@@ -1,13 +1,17 @@
 /*
  * Inside the library: a graph made smaller, with the same bits of every result.
  *
- *   numbers       of FULL through views, casts and element by element; constants of one element become FULL
- *   views         of views of one kind are one view; those that change nothing go, as do casts and copies that nothing but an
- *                 output shows
- *   identities    that hold for every number, signed zeros, infinities and NaN among them: x * 1, x - 0, x + -0, -(-x) ...
+ *   numbers       of FULL through views, casts and element by element; constants of one element
+ *                 become FULL
+ *   views         of views of one kind are one view; those that change nothing go, as do casts and
+ *                 copies that nothing but an output shows
+ *   identities    that hold for every number, signed zeros, infinities and NaN among them: x * 1, x
+ *                 - 0, x + -0, -(-x) ...
  *   choices       by a known condition: where, cond
- *   functions     custom_jvp, custom_vjp and checkpoint become what they call, but for what is to be computed again
- *   duplicates    equal operations on equal operands are one, as in a trace; integers and truths in either order
+ *   functions     custom_jvp, custom_vjp and checkpoint become what they call, but for what is to
+ *                 be computed again
+ *   duplicates    equal operations on equal operands are one, as in a trace; integers and truths in
+ *                 either order
  *
  * Functions of control flow are simplified, too.  The derivatives of the user are gone: what is to
  * be differentiated still is simplified afterwards.

@@ -53,7 +53,8 @@ static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
     return s;
 }
 
-/* The result of points with two labels or more; others are refused, and NaN where that is unknown. */
+/* The result of points with two labels or more; others are refused, and NaN where that is
+ * unknown. */
 static cbx_array *of_two(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *result)
 {
     const cbx_array *labels = c->in[1];

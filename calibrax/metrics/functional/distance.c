@@ -140,8 +140,8 @@ static cbx_array *dot(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
 }
 
 /*
- * Whether the number of each row in x is below bound, or the row does not count; NULL, recorded: one
- * with data is not, and is named by its place.
+ * Whether the number of each row in x is below bound, or the row does not count; NULL, recorded:
+ * one with data is not, and is named by its place.
  */
 static const cbx_array *below(cbx_ctx *ctx, const cbx_metric_call *c, size_t operand, const cbx_array *x, double bound,
                               const char *what)

@@ -269,7 +269,8 @@ bool cbx__declared_before(const cbx_declared *d, const cbx_params *point, bool s
     return true;
 }
 
-/* Words to run before each launch; *out stays NULL where there are none.  @return false: out of memory */
+/* Words to run before each launch; *out stays NULL where there are none.  @return false: out
+ * of memory */
 static bool before(const cbx_declared *d, const cbx_params *point, const char *const *own, cbx_arena *arena,
                    const char *const **out)
 {

@@ -291,7 +291,8 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
         J_TEXTS("inputs", ops->input_names, ops->ninputs), J_TEXTS("outputs", ops->output_names, ops->noutputs));
     if (reference) {
         cbx_json_put(o, J_NUMBER("rtol", f->rtol), J_NUMBER("atol", f->atol));
-        /* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
+        /* The tolerances of each output, and the dtype of those whose answers are compared as
+         * integers. */
         cbx_json *values = NULL;
         for (const cbx__declared_array *a = c->d->outputs; a < c->d->outputs + c->d->ops.noutputs; a++)
             if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)

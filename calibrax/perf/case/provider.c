@@ -21,8 +21,8 @@
 #define NATIVE(name, summary)      PROVIDER(name, summary, false, NULL, native_variants, built_before, NULL)
 #define PYTHON(name, summary, ...) PROVIDER(name, summary, true, "scripts/setup-refs.sh " name, __VA_ARGS__)
 
-/* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time.  The
- * core type comes behind them. */
+/* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time.
+ * The core type comes behind them. */
 static const cbx_env_setting settings[] = {
     { "MALLOC_MMAP_MAX_", "0" },
     { "MALLOC_TRIM_THRESHOLD_", "100000000000" },

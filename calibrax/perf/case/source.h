@@ -31,8 +31,9 @@ typedef enum cbx_command_metrics {
     CBX_COMMAND_NONE    /* its time and resources are all there is */
 } cbx_command_metrics;
 
-/** A condition on what a run left behind: a command that exits with 0, or a file that equals another
- * byte by byte, or whose numbers are those of another within atol + rtol times the correct one. */
+/** A condition on what a run left behind: a command that exits with 0, or a file that equals
+ * another byte by byte, or whose numbers are those of another within atol + rtol times the
+ * correct one. */
 typedef struct cbx_command_check {
     const char *command;                  /* NULL: a file */
     const char *file, *same_as, *numbers; /* relative to where the command ran; one of the latter two */

@@ -2,7 +2,8 @@
  * One launch, message by message, and what the parent writes down.
  *
  *   hello -> load -> compile (checked) -> warm-up -> calibration -> 5 empty epochs
- *         -> epochs (some checked; before one: unseen inputs -> one call -> outputs -> outputs) -> bye
+ *         -> epochs (some checked; before one: unseen inputs -> one call -> outputs -> outputs)
+ *         -> bye
  *
  * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is
  * always first.  Outputs are checked after the first call, after one random epoch (on another set

@@ -50,7 +50,8 @@ typedef struct cbx_workload_opts {
 #define CBX_WORKLOAD_OPTS_INIT CBX_OPTS(cbx_workload_opts, 1, 0, 0, 0, 0, 0, false, false)
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.
- * @param c, point  borrowed, as are the stop flag and the list of cores; must outlive the workload */
+ * @param c, point  borrowed, as are the stop flag and the list of cores; must outlive the
+ * workload */
 CBX_API cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point,
                                        const cbx_workload_opts *opts, cbx_workload **out, cbx_err *err);
 /** NULL is fine. */

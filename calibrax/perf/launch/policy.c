@@ -157,7 +157,8 @@ bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *asked, ch
     return false;
 }
 
-/* --- the environment a worker gets: cleaned, then threads and precision by the table, its device, its cores, its variant --- */
+/* --- the environment a worker gets: cleaned, then threads and precision by the table, its device,
+ * its cores, its variant --- */
 
 /* Left out of a clean environment, by the beginning of the name: what is measured is the default or
  * the variant, not the shell. */

@@ -54,7 +54,8 @@ bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], 
  * @param name, found     the setting and what it was read back as, written then */
 bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *asked, char name[48], char found[48]);
 
-/* --- the environment a worker gets: the parent's, less what would make a measurement depend on a user's shell --- */
+/* --- the environment a worker gets: the parent's, less what would make a measurement depend on a
+ * user's shell --- */
 
 /* This process's, without the variables that steer allocators, threads, BLAS and frameworks. */
 void cbx__environment_clean(cbx__environment *e, cbx_arena *arena);

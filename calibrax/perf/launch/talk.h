@@ -124,8 +124,8 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
  * once, before anything else.
  * @return false: the launcher could not, or is of another version; see `failure` and `message` */
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out);
-/* The same, then the worker's first message, of the protocol of this program.  @param hello  the caller's to
- * unref; NULL: not needed */
+/* The same, then the worker's first message, of the protocol of this program.  @param hello the
+ * caller's to unref; NULL: not needed */
 bool cbx__talk_hello(cbx__talk *t, cbx_sandbox_facts *out, cbx_json **hello);
 /* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any
  * failure. */

@@ -79,7 +79,7 @@ typedef struct cbx__held {
     cbx_array *answers[CBX_CASE_MAX_ARRAYS], *bounds[CBX_CASE_MAX_ARRAYS];
 } cbx__held;
 
-/* Only for a case that rotates.  @param w  whose inputs are turned  @param r  number of the rotation
+/* Only for a case that rotates.  @param w whose inputs are turned @param r number of the rotation
  * @param out  cleared with cbx__held_clear */
 cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err);
 /* Fine on a zeroed struct, and twice. */

@@ -74,8 +74,8 @@ static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, si
         const size_t ndims = q->shape.ndims > 1 ? q->shape.ndims : 0;
         for (size_t k = 0; k <= ndims; k++) {
             entry e = { .at = q, .grows = k < ndims ? k : WHOLE };
-            /* Scaled copies of one shape have the same ratios to their first dimension; others the same dimensions
-             * but one. */
+            /* Scaled copies of one shape have the same ratios to their first dimension; others the
+             * same dimensions but one. */
             const cbx_row *r = q->row;
             const cbx__report_shape *s = &q->shape;
             const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", e.grows, r->case_name,

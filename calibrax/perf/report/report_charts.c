@@ -1,4 +1,5 @@
-/* What the charts of the page share: the axis of times, rows over time, the figure around a plot. */
+/* What the charts of the page share: the axis of times, rows over time, the figure around
+ * a plot. */
 #include "calibrax/perf/report/report_charts.h"
 
 #include <math.h>
@@ -251,8 +252,8 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
 /* --- strips of launches ---
  *
  * Medians beside the roofline's bound, and every launch by its distance from
- * the median of its row.  On a narrow screen the style sheet moves the second half, classes "w", "d"
- * and "r", below the first, by the height of the strip; an empty drawing keeps the place. */
+ * the median of its row.  On a narrow screen the style sheet moves the second half, classes "w",
+ * "d" and "r", below the first, by the height of the strip; an empty drawing keeps the place. */
 enum {
     STRIP_WIDTH = 680,
     STRIP_ROW = 22,

@@ -210,7 +210,8 @@ void cbx__page_put_case(cbx__page *p, size_t c)
     cbx__page_put(p, "</section>\n");
 }
 
-/* --- sections after the cases: the record of the tool's own tests, and what the operations can do --- */
+/* --- sections after the cases: the record of the tool's own tests, and what the operations can
+ * do --- */
 
 static void begin_row(cbx__page *p, const char *name, size_t max)
 {

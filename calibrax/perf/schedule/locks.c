@@ -100,7 +100,7 @@ static const char *waits_for(int folder, const char *place, const char *const *n
 
 /* True if another process has waited longer than this one for one of n locks.  @param mine  NULL
  * or without a place: every waiting one has.
- * @param name  CBX__LOCK_NAME_SIZE bytes: that lock's, on true  @param who  on true: the process that
+ * @param name  CBX__LOCK_NAME_SIZE bytes: that lock's, on true @param who on true: the process that
  *   waits, 0: unknown */
 static bool line_is_before(const char *dir, const cbx__place *mine, const char *const *names, size_t n, char *name,
                            pid_t *who)

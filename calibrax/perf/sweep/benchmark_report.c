@@ -261,7 +261,8 @@ static void judge(cbx_benchmark_report *r, const merging *m)
 
 #define TOP_KERNELS 10
 
-/* The kernels of each process that took longest, and the gaps of each lane, of the first trace that can be read. */
+/* The kernels of each process that took longest, and the gaps of each lane, of the first trace that
+ * can be read. */
 static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_json *o, cbx_err *err)
 {
     static const struct {

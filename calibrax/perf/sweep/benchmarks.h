@@ -28,8 +28,9 @@
  * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets,
  * configuration and what each launch reported beside its metrics; metadata.targets how the targets
  * came out; metadata.sources the places of their code that are known, as {"point","file","line"}
- * with files relative to their repository; metadata.trace the file of the trace, or why it could not be written;
- * metadata.trace_link the traces of opts.trace_dir (profiling/trace_link.h), or why there are none.
+ * with files relative to their repository; metadata.trace the file of the trace, or why it could
+ * not be written; metadata.trace_link the traces of opts.trace_dir (profiling/trace_link.h), or why
+ * there are none.
  *
  * Interrupted (opts.stop): a process gets SIGTERM, so that it can tear down, and SIGKILL after the
  * grace; what finished is kept.

@@ -80,7 +80,8 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
     return st;
 }
 
-/* A command of the file, not timed.  @param what, shown  what it is and how it is written, for messages */
+/* A command of the file, not timed.  @param what, shown what it is and how it is written, for
+ * messages */
 static cbx_status run_own(cbx_ctx *ctx, const char *command, const char *what, const char *shown,
                           const cbx_command_opts *how, cbx_err *err)
 {
@@ -121,7 +122,8 @@ typedef struct point_run {
 
 /* --- texts with {parameters} --- */
 
-/* A line for the shell, run in the point's folder with the baseline's variables; NULL: out of memory. */
+/* A line for the shell, run in the point's folder with the baseline's variables; NULL: out
+ * of memory. */
 static const char *in_folder(point_run *p, const char *line, const cbx_benchmark_command *b)
 {
     cbx_text t;

@@ -14,7 +14,8 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/variance.h"
 
-/* --- paired ratios: the median of quotients with its interval, the verdict on it, and the p-value of what it claims --- */
+/* --- paired ratios: the median of quotients with its interval, the verdict on it, and the p-value
+ * of what it claims --- */
 
 cbx_row_interval cbx__row_interval(const cbx_interval *iv, const char **reason)
 {

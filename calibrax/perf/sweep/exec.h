@@ -10,8 +10,8 @@
  * error over all looks is 5 %.  When a command fails, the others get at most 6 runs or three
  * seconds more.
  *
- * Verdicts of several commands are one table, corrected by Holm as those of a case are (run_table.h):
- * p_holm, holm_rows, verdict_holm.
+ * Verdicts of several commands are one table, corrected by Holm as those of a case are
+ * (run_table.h): p_holm, holm_rows, verdict_holm.
  */
 #ifndef CALIBRAX_PERF_SWEEP_EXEC_H
 #define CALIBRAX_PERF_SWEEP_EXEC_H
@@ -49,10 +49,10 @@ typedef struct cbx_exec_param {
 typedef struct cbx_exec_opts {
     uint32_t struct_size;
     /* Read are: launches (0: as many as the rule needs, at least 6), warmup (untimed runs of each
-     * command; < 0: 1), budget_s (no more runs after so long, once there are 6; 0: 60 where the rule
-     * decides, else none), precision (0: 0.02 of a single command, else none is good enough),
-     * worker_timeout_s (of one run), lock_wait_s (for the cores, held from the first run to the last:
-     * calibrax/perf/schedule/claim.h), seed, out_path, stop, progress, user. */
+     * command; < 0: 1), budget_s (no more runs after so long, once there are 6; 0: 60 where the
+     * rule decides, else none), precision (0: 0.02 of a single command, else none is good enough),
+     * worker_timeout_s (of one run), lock_wait_s (for the cores, held from the first run to the
+     * last: calibrax/perf/schedule/claim.h), seed, out_path, stop, progress, user. */
     cbx_measure_opts measure;
     const cbx_exec_command *commands; /* the first one is the reference of ratios */
     size_t ncommands;

@@ -408,7 +408,8 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
             w.s.launches_total, w.npoints, (double)w.s.launches_total * LAUNCH_S / 60, LAUNCH_S);
     st = run_jobs(&w, err);
     result->interrupted = cbx__session_stopped(&w.s);
-    /* The table as the file has it; a point is good by the rows of this run and those it took over. */
+    /* The table as the file has it; a point is good by the rows of this run and those it
+     * took over. */
     cbx_row *rows = NULL;
     size_t n = 0;
     for (size_t i = 0; i < w.npoints; i++) {

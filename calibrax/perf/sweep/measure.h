@@ -5,9 +5,9 @@
  * Round r launches every attempt once, in the order of a Williams square (two attempts: A B, B A);
  * so every round gives one paired ratio.  The first round calibrates the calls of an epoch, which
  * are the same for the rest; the first three are the pilot, from which the counts of the others
- * follow where a budget or a goal asks for them (stopping.h); with a goal, rounds end by a sequential
- * rule that keeps the level of every interval (stopping.h).  Whatever happens to one attempt is a
- * row; the sweep goes on.  The row file is rewritten, as one step, after each point.
+ * follow where a budget or a goal asks for them (stopping.h); with a goal, rounds end by a
+ * sequential rule that keeps the level of every interval (stopping.h).  Whatever happens to one
+ * attempt is a row; the sweep goes on.  The row file is rewritten, as one step, after each point.
  */
 #ifndef CALIBRAX_PERF_SWEEP_MEASURE_H
 #define CALIBRAX_PERF_SWEEP_MEASURE_H

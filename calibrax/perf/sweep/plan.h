@@ -87,13 +87,14 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
 /** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not
  * ended. */
 bool cbx__attempt_alive(const cbx__attempt *a);
-/** Another launch at the end of its list, zeroed, its median NaN; in the arena.  NULL: out of memory. */
+/** Another launch at the end of its list, zeroed, its median NaN; in the arena.  NULL: out
+ * of memory. */
 cbx__launch *cbx__attempt_add(cbx_arena *arena, cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);
 
-/** The order in which those are launched in a round: a Williams square, and a new one when there are
- * fewer of them.  Zeroed at first. */
+/** The order in which those are launched in a round: a Williams square, and a new one when there
+ * are fewer of them.  Zeroed at first. */
 typedef struct cbx__square {
     size_t *order, n; /* attempts by place */
     size_t *live;

@@ -120,7 +120,8 @@ static void add_metric(cbx__import_job *job, const cbx__import_def *def, const c
         cbx__import_metric_samples(job, def, s);
 }
 
-/* The repetitions of one benchmark: elements [from, to) of the list.  @param units  {name: unit} of times that are not in ns */
+/* The repetitions of one benchmark: elements [from, to) of the list.  @param units {name: unit} of
+ * times that are not in ns */
 static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario,
                              cbx_json *units)
 {

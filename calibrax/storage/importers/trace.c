@@ -1,6 +1,7 @@
 /*
- * Traces of profilers: the Trace Event Format (jax.profiler's *.trace.json.gz and perfetto_trace.json.gz,
- * torch.profiler's export_chrome_trace) and XPlane (*.xplane.pb of jax.profiler and XLA).
+ * Traces of profilers: the Trace Event Format (jax.profiler's *.trace.json.gz and
+ * perfetto_trace.json.gz, torch.profiler's export_chrome_trace) and XPlane (*.xplane.pb of
+ * jax.profiler and XLA).
  *
  * A process or device of the trace is a scenario.  A kernel, that is a name of spans, is a point:
  * time of a call with its samples (spans inside included), time of its own, calls, and its share of

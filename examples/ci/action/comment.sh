@@ -1,10 +1,13 @@
 #!/bin/sh
-# comment.sh FILE [NAME]: shows a report on the pull request (GitHub) or merge request (GitLab), in one comment that each later run replaces.
-# A job has a comment of its own, found by a hidden mark with the workflow, the job and NAME (for several reports of one job, or of a matrix), among
-# the comments of one author: that of the token, or AUTHOR (default: github-actions[bot]) if the server does not show it.
-# Environment, as the servers set it:
-#   GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN, PR (its number), GITHUB_API_URL, GITHUB_WORKFLOW, GITHUB_JOB
-#   GitLab: CI_MERGE_REQUEST_PROJECT_ID, CI_MERGE_REQUEST_IID, CI_API_V4_URL, CI_JOB_NAME, GITLAB_TOKEN (a project token with the scope api)
+# comment.sh FILE [NAME]: shows a report on the pull request (GitHub) or merge request (GitLab), in
+# one comment that each later run replaces. A job has a comment of its own, found by a hidden mark
+# with the workflow, the job and NAME (for several reports of one job, or of a matrix), among the
+# comments of one author: that of the token, or AUTHOR (default: github-actions[bot]) if the server
+# does not show it. Environment, as the servers set it:
+#   GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN, PR (its number), GITHUB_API_URL, GITHUB_WORKFLOW,
+#   GITHUB_JOB
+#   GitLab: CI_MERGE_REQUEST_PROJECT_ID, CI_MERGE_REQUEST_IID, CI_API_V4_URL, CI_JOB_NAME,
+#   GITLAB_TOKEN (a project token with the scope api)
 # Outside of a pull request it does nothing and succeeds.
 set -eu
 file=${1:?usage: comment.sh FILE [NAME]}

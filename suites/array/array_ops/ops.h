@@ -115,8 +115,9 @@ cbx__ao_call cbx__ao_expression, cbx__ao_chain100, cbx__ao_histogram, cbx__ao_tr
     cbx__ao_rbf_grad;
 cbx_array *cbx__ao_fori(cbx_ctx *c, cbx_array *const *in, size_t n);
 
-/* --- the table: name, dtypes, operands, result, turn, pipe, operations of an element (exp as in semiring_matmul, its
- * fewest of float32), call; and of each a function that solves it (oracle.c) --- */
+/* --- the table: name, dtypes, operands, result, turn, pipe, operations of an element (exp as in
+ * semiring_matmul, its fewest of float32), call; and of each a function that solves it
+ * (oracle.c) --- */
 
 #define CBX__AO_OPS(X)                                                                                                 \
     X(add, NUMBERS, NUMBERS, NUMBERS, NONE, EACH, SHIFT, ADD, 1, cbx_add(c, in[0], in[1]))                             \

@@ -38,7 +38,8 @@ bool cbx__sm_supports_real(const cbx_params *params, const char **reason);
 
 struct cbx__suite_problem;
 void cbx__sm_solve(const cbx__sm_point *p, const struct cbx__suite_problem *q);
-/* Doubles that it needs for each element of a row: four long doubles; and the magnitudes of all rows and columns. */
+/* Doubles that it needs for each element of a row: four long doubles; and the magnitudes of all
+ * rows and columns. */
 #define CBX__SM_ROW (4 * sizeof(long double) / sizeof(double))
 
 /* --- native baselines --- */
@@ -59,7 +60,8 @@ cbx_matmul cbx__sm_product(const cbx__sm_point *p);
 cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, const cbx_matmul *product, size_t spare_bytes,
                                 void **plan, cbx_err *err);
 void cbx__sm_run_product(void *plan);
-/** Its `prepare`: over `algebra` and the first k terms, of point p, on one thread or, 0, on all that the worker has. */
+/** Its `prepare`: over `algebra` and the first k terms, of point p, on one thread or, 0, on all
+ * that the worker has. */
 #define CBX__SM_PREPARE(name, algebra, terms, threads_, spare)                                                         \
     static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
     {                                                                                                                  \

@@ -9,8 +9,9 @@
 
 #include "check.h"
 
-/* Under a sanitizer, which slows threads played on this CPU down by ten, one of n combinations: each member of each list is still there, with
- * others of the other lists.  Without one all of them run. */
+/* Under a sanitizer, which slows threads played on this CPU down by ten, one of n combinations:
+ * each member of each list is still there, with others of the other lists.  Without one all of
+ * them run. */
 #ifdef __SANITIZE_ADDRESS__
 #define LEFT_OUT(n, i) ((i) % (n) != 0)
 #else

@@ -1,6 +1,6 @@
 /*
- * What a device must get right, whether it is played on this CPU or real: each call runs a table of products and fails the test with the
- * first that is wrong.
+ * What a device must get right, whether it is played on this CPU or real: each call runs a table of
+ * products and fails the test with the first that is wrong.
  */
 #ifndef TESTS_ARRAY_CUDA_CASES_H
 #define TESTS_ARRAY_CUDA_CASES_H

@@ -18,7 +18,8 @@ STEMS = ("product", "finish", "ell", "probe")
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
-# Threads of a block times registers of a thread must let two blocks of 256 onto a multiprocessor (65536); smaller tiles have smaller blocks.
+# Threads of a block times registers of a thread must let two blocks of 256 onto a multiprocessor
+# (65536); smaller tiles have smaller blocks.
 BUDGET = ((r"^cbx_probe_", 64), (r"_small$", 128), (r"fma_f64_middle$|_middle$", 168), (r"", 128))
 
 

@@ -1,8 +1,10 @@
 /*
- * A device for the kernels of calibrax/array/cuda on this CPU: what device.h expects when nvcc is not the compiler.
+ * A device for the kernels of calibrax/array/cuda on this CPU: what device.h expects when nvcc is
+ * not the compiler.
  *
- * A block's threads are fibers, run one after the other from barrier to barrier; shim.c has the scheduler.  It gives up, with a sentence,
- * on a barrier that some threads of a block pass and others do not.
+ * A block's threads are fibers, run one after the other from barrier to barrier; shim.c has the
+ * scheduler.  It gives up, with a sentence, on a barrier that some threads of a block pass and
+ * others do not.
  */
 #ifndef TESTS_ARRAY_CUDA_SHIM_H
 #define TESTS_ARRAY_CUDA_SHIM_H
@@ -20,7 +22,8 @@ extern cuda_shim_thread cuda_shim_now; /* the fiber that runs */
 
 void cuda_shim_barrier(void);
 int cuda_shim_barrier_any(int x);
-/* All lanes of a warp give `bytes` of x and get those of lane ^ far (far < 0: nothing is exchanged); ballot: bit l is lane l's x. */
+/* All lanes of a warp give `bytes` of x and get those of lane ^ far (far < 0: nothing is
+ * exchanged); ballot: bit l is lane l's x. */
 void cuda_shim_exchange(const void *x, size_t bytes, int far, void *out);
 uint32_t cuda_shim_ballot(int x);
 /* Shared memory starts each block full of what no kernel may read: NaN. */

@@ -1,8 +1,10 @@
 /*
- * A library that plays NVIDIA's driver and cuBLAS on this CPU: memory, streams, modules, and launches of the kernels in shim.c.
+ * A library that plays NVIDIA's driver and cuBLAS on this CPU: memory, streams, modules, and
+ * launches of the kernels in shim.c.
  *
- * Device memory is closed to the host but in calls that may touch it, so a host that reads it is stopped.  Behind each block stand bytes
- * that must survive until it is freed.  Any call can be made to fail (shim_fail), and what is still open is counted (shim_open).
+ * Device memory is closed to the host but in calls that may touch it, so a host that reads it is
+ * stopped.  Behind each block stand bytes that must survive until it is freed.  Any call can be
+ * made to fail (shim_fail), and what is still open is counted (shim_open).
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * NumPy's answers (tests/array/fixtures/gpu.bin, made by scripts/fixtures/make_gpu_cases.py) against a device's, played or real.
+ * NumPy's answers (tests/array/fixtures/gpu.bin, made by scripts/fixtures/make_gpu_cases.py)
+ * against a device's, played or real.
  */
 #ifndef TESTS_ARRAY_CUDA_FOREIGN_H
 #define TESTS_ARRAY_CUDA_FOREIGN_H

@@ -1,5 +1,6 @@
 /*
- * The library that plays NVIDIA's driver (driver.c), loaded by path, with what a test says to it (shim_control.h).
+ * The library that plays NVIDIA's driver (driver.c), loaded by path, with what a test says to it
+ * (shim_control.h).
  */
 #ifndef TESTS_ARRAY_CUDA_PLAYED_H
 #define TESTS_ARRAY_CUDA_PLAYED_H
@@ -34,7 +35,8 @@ typedef struct played_device {
     cbx_cuda *g;
 } played_device;
 
-/* processors: 1 makes every product take large tiles, 1000 small ones; turned: threads of a block run from the last to the first */
+/* processors: 1 makes every product take large tiles, 1000 small ones; turned: threads of a block
+ * run from the last to the first */
 played_device played_open(bool blas, int processors, int turned);
 /* All must be given back. */
 void played_close(played_device *d);

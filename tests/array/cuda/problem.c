@@ -54,7 +54,8 @@ static char *fill(cbx_dtype t, size_t count, content c, cbx_rng *rng)
 
 /* --- dense --- */
 
-/* Strides of a rows-by-cols matrix, how many elements it reaches over, and which of them is its first. */
+/* Strides of a rows-by-cols matrix, how many elements it reaches over, and which of them is
+ * its first. */
 static size_t lay(int kind, size_t rows, size_t cols, ptrdiff_t *row, ptrdiff_t *col, size_t *first)
 {
     const ptrdiff_t r = (ptrdiff_t)rows, c = (ptrdiff_t)cols;

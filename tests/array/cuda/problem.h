@@ -1,5 +1,6 @@
 /*
- * Products on a device beside their definition on the CPU, for a device that is played and for a real one.
+ * Products on a device beside their definition on the CPU, for a device that is played and for a
+ * real one.
  */
 #ifndef TESTS_ARRAY_CUDA_PROBLEM_H
 #define TESTS_ARRAY_CUDA_PROBLEM_H
@@ -29,7 +30,8 @@ void problem_free(problem *q);
 /* C by definition, and on the device; false with *err if the device fails. */
 void problem_define(problem *q);
 cbx_status problem_run(problem *q, cbx_cuda *g, void *stream, cbx_err *err);
-/* The largest difference over its bound; INFINITY if a special or an exact answer is wrong, or a byte that is not C's has changed. */
+/* The largest difference over its bound; INFINITY if a special or an exact answer is wrong, or a
+ * byte that is not C's has changed. */
 double problem_worst(const problem *q);
 const char *problem_text(const problem *q);
 

@@ -1,8 +1,10 @@
 /*
- * The kernels of calibrax/array/cuda compiled for this CPU, and a device that runs them: see cuda_shim.h and shim.h.
+ * The kernels of calibrax/array/cuda compiled for this CPU, and a device that runs them: see
+ * cuda_shim.h and shim.h.
  *
- * Threads of a block are fibers.  A fiber runs until it waits at a barrier or ends; when all of a block (or of a warp) wait, all go on.
- * The order in which fibers run can be turned round: a result that depends on it lacks a barrier.
+ * Threads of a block are fibers.  A fiber runs until it waits at a barrier or ends; when all of a
+ * block (or of a warp) wait, all go on.  The order in which fibers run can be turned round: a
+ * result that depends on it lacks a barrier.
  */
 #include "shim.h"
 

@@ -1,5 +1,6 @@
 /*
- * The device side of the library that plays NVIDIA's driver: kernels by name, and their launch on this CPU.
+ * The device side of the library that plays NVIDIA's driver: kernels by name, and their launch on
+ * this CPU.
  */
 #ifndef TESTS_ARRAY_CUDA_SHIM_DEVICE_H
 #define TESTS_ARRAY_CUDA_SHIM_DEVICE_H

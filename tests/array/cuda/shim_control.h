@@ -1,5 +1,6 @@
 /*
- * What the library that plays the driver exports: NVIDIA's calls, and what a test says to it and asks of it.
+ * What the library that plays the driver exports: NVIDIA's calls, and what a test says to it and
+ * asks of it.
  */
 #ifndef TESTS_ARRAY_CUDA_SHIM_CONTROL_H
 #define TESTS_ARRAY_CUDA_SHIM_CONTROL_H
@@ -15,7 +16,8 @@ void shim_fail(const char *call, int number, int after);
 int shim_open(void);
 int shim_launches(void);
 int shim_math(void); /* the last mode of cuBLAS */
-/* A fault of kernels or memory (700 and above) stays: all later calls answer it until this is turned off. */
+/* A fault of kernels or memory (700 and above) stays: all later calls answer it until this is
+ * turned off. */
 void shim_sticky(int on);
 void shim_drop(const char *kernel); /* its launches do nothing; NULL: none */
 void shim_version(int version);

@@ -1,6 +1,7 @@
 /*
- * The GPU kernels on a device that is played by this CPU (driver.c, shim.c): the same source that nvcc compiles, run block by block and
- * thread by thread, against the definitions.  What is held to bits here are the bits of a GPU.
+ * The GPU kernels on a device that is played by this CPU (driver.c, shim.c): the same source that
+ * nvcc compiles, run block by block and thread by thread, against the definitions.  What is held to
+ * bits here are the bits of a GPU.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #include "foreign.h"
 #include "played.h"
 
-/* AddressSanitizer makes a fiber's switch ten times as dear: it sees each kernel, not each in all ways. */
+/* AddressSanitizer makes a fiber's switch ten times as dear: it sees each kernel, not each in
+ * all ways. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { FEWER_WAYS = 1 };
 #else
@@ -106,7 +108,8 @@ TEST(foreign)
     }
 }
 
-/* The bits of an element depend neither on the tile's size nor on the order in which threads run. */
+/* The bits of an element depend neither on the tile's size nor on the order in which
+ * threads run. */
 TEST(same_bits)
 {
     static const struct {

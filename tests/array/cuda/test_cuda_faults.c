@@ -1,6 +1,7 @@
 /*
- * What can go wrong on a GPU, on the played one: the driver, the device, the images, memory, launches, faults that stay, and what is asked for
- * but cannot be.  A status and one sentence each, nothing leaks, and the next call works.
+ * What can go wrong on a GPU, on the played one: the driver, the device, the images, memory,
+ * launches, faults that stay, and what is asked for but cannot be.  A status and one sentence each,
+ * nothing leaks, and the next call works.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -126,7 +127,8 @@ static problem small_product(void)
     return q;
 }
 
-/* After such a fault the context is dead, and every call reports it, wherever it appears first; closing is safe, and a new context works. */
+/* After such a fault the context is dead, and every call reports it, wherever it appears first;
+ * closing is safe, and a new context works. */
 TEST(faults_that_stay)
 {
     static const struct {

@@ -1,12 +1,14 @@
 /*
- * How work is laid over blocks and threads: every element of C has one tile, tiles fit their threads and their loads, groups of threads cover
- * every row; and what is too large is reported, not wrapped.
+ * How work is laid over blocks and threads: every element of C has one tile, tiles fit their
+ * threads and their loads, groups of threads cover every row; and what is too large is reported,
+ * not wrapped.
  */
 #include "check.h"
 
 #include "calibrax/array/cuda/geometry.h"
 
-/* The tile's own conditions (tile.h): loads are whole, and a load steps along k or along lines by a constant. */
+/* The tile's own conditions (tile.h): loads are whole, and a load steps along k or along lines by a
+ * constant. */
 TEST(tiles_fit)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * The GPU's probe on a played device, whose clock moves by what a test says with each launch: loops compute what they count, figures are
- * work over that time, and faults are reported.
+ * The GPU's probe on a played device, whose clock moves by what a test says with each launch: loops
+ * compute what they count, figures are work over that time, and faults are reported.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * The kernels on a real GPU: the same cases as on the played one (test_cuda.c), bits that do not change from run to run, streams, and
- * products too large for a CPU's patience against each other.  Without a device, a driver or kernels every test is skipped with the reason.
+ * The kernels on a real GPU: the same cases as on the played one (test_cuda.c), bits that do not
+ * change from run to run, streams, and products too large for a CPU's patience against each other.
+ * Without a device, a driver or kernels every test is skipped with the reason.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ TEST(foreign)
     foreign_can_fail(device.g);
 }
 
-/* Large tiles: exact algebras against the definition, the others' bits in two streams and two runs. */
+/* Large tiles: exact algebras against the definition, the others' bits in two streams and
+ * two runs. */
 TEST(large)
 {
     NEEDS_DEVICE();
@@ -131,7 +133,8 @@ static void take(void *user, const cbx_cuda_slices *s)
     ++*seen;
 }
 
-/* The probe's loops check themselves; a figure is at least a hundredth of the oldest device's and at most the newest's a hundred times. */
+/* The probe's loops check themselves; a figure is at least a hundredth of the oldest device's and
+ * at most the newest's a hundred times. */
 TEST(probe)
 {
     cbx_cuda_probe_opts o = CBX_CUDA_PROBE_OPTS_INIT;

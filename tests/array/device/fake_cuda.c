@@ -6,8 +6,9 @@
  *   full      no memory for a context        broken    device 1 cannot be described
  *   torn      the memory cannot be read, and the context must be given back all the same
  *
- * Built with FAKE_LACKS_RETAIN it lacks a symbol, as a driver of another version does.  It counts what is retained
- * and pushed; fake_cuda_open_contexts tells, so that a test sees what was not given back.
+ * Built with FAKE_LACKS_RETAIN it lacks a symbol, as a driver of another version does.  It counts
+ * what is retained and pushed; fake_cuda_open_contexts tells, so that a test sees what was not
+ * given back.
  */
 #include <stdatomic.h>
 #include <stdio.h>

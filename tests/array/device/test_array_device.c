@@ -1,4 +1,5 @@
-/* Arrays and devices: where elements are, what operations take from where.  A GPU is played by a backend whose results have its device. */
+/* Arrays and devices: where elements are, what operations take from where.  A GPU is played by a
+ * backend whose results have its device. */
 #include "check.h"
 
 #include "calibrax/array/backend.h"

@@ -320,7 +320,8 @@ TEST(a_remedy_names_the_alias)
     CHECK(strstr(err.message, "set XPCS_GPU_FALLBACK to true or CALIBRAX_USE_GPU to false") != NULL, err.message);
 }
 
-/* What the settings ask for and is missing: reported by the first operation, in the sentence of the choice. */
+/* What the settings ask for and is missing: reported by the first operation, in the sentence of
+ * the choice. */
 TEST(a_missing_backend_says_so)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What a doctor sees of settings, backends, devices and libraries, and that he loses nothing without saying so. */
+/* What a doctor sees of settings, backends, devices and libraries, and that he loses nothing
+ * without saying so. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * What the CPU is made of: hwloc on described machines (HWLOC_SYNTHETIC), the kernel's files of captured ones, and this
- * machine by both, against lscpu, which is neither.
+ * What the CPU is made of: hwloc on described machines (HWLOC_SYNTHETIC), the kernel's files of
+ * captured ones, and this machine by both, against lscpu, which is neither.
  */
 #include "check.h"
 

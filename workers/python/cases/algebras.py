@@ -10,7 +10,8 @@ from typing import Any, Callable
 
 from protocol import WorkerError, require
 
-# Of no terms, and what a place outside of an array holds.  Nothing masks a term of euclidean: 0 adds the square of the other operand.
+# Of no terms, and what a place outside of an array holds.  Nothing masks a term of euclidean: 0
+# adds the square of the other operand.
 EMPTY = {
     "real": 0,
     "log": -inf,

@@ -99,7 +99,8 @@ def _jax_fold(jnp: Any, algebra: str) -> _Fold:
         return acc
 
     def weight(x: Any, top: Any) -> Any:
-        # exp(x - top), but 1 where both are the same infinity, so that +inf stays +inf and all -inf stays -inf.
+        # exp(x - top), but 1 where both are the same infinity, so that +inf stays +inf and all -inf
+        # stays -inf.
         return jnp.where(x == top, 1, jnp.exp(x - top)).astype(x.dtype)
 
     def log_step(top: Any, total: Any, a: Any, b: Any) -> tuple[Any, Any]:

@@ -11,8 +11,8 @@ from providers.base import Provider, read_npy, write_npy
 
 __all__ = ["Provider", "create", "read_npy", "write_npy"]
 
-# Names on the wire.  Each has a module here, NAME_provider, with a Provider subclass named `Framework`, which imports its framework on
-# construction, after the environment below is set.
+# Names on the wire.  Each has a module here, NAME_provider, with a Provider subclass named
+# `Framework`, which imports its framework on construction, after the environment below is set.
 _NAMES = ("numpy", "jax", "torch", "pyg", "scipy", "graphblas", "metrics", "torchmetrics", "calibrax")
 
 # Libraries read these once, when they are loaded.

@@ -14,7 +14,8 @@ class Framework(Provider):
     modules = ("jax", "jaxlib", "numpy")
 
     def __init__(self, threads: int, platform: str | None) -> None:
-        # XLA's CPU client sizes its pool by NPROC when it is created, which is at the first use of a device.
+        # XLA's CPU client sizes its pool by NPROC when it is created, which is at the first use of
+        # a device.
         os.environ.setdefault("NPROC", str(threads))
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else device_peak_bytes would be the pool's size
         if platform:
@@ -63,7 +64,8 @@ class Framework(Provider):
         }
 
     def array(self, host_array: Any) -> Any:
-        # A copy by JAX: an array that merely borrows the host's memory is not what a user of JAX has.
+        # A copy by JAX: an array that merely borrows the host's memory is not what a user of JAX
+        # has.
         return self.np.array(host_array, copy=True, device=self._device)
 
     def to_host(self, result: Any) -> Any:

@@ -58,7 +58,8 @@ class Framework(Provider):
             calls[name](value)
 
     def _set_interop_threads(self, value: str) -> None:
-        # PyTorch takes this number once, before the pool is used; later it refuses in a RuntimeError.
+        # PyTorch takes this number once, before the pool is used; later it refuses in a
+        # RuntimeError.
         if self.torch.get_num_interop_threads() != int(value):
             self.torch.set_num_interop_threads(int(value))
 
