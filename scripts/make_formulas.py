@@ -28,20 +28,20 @@ SOURCE = """
 #include "calibrax/array/kernels/scalar.h"
 const double cbx__exp_range_f64[2] = { -746, 710 };
 const float cbx__exp_range_f32[2] = { -104, 89 };
-# define ONE(g, T, f) T value_##g##_##f(T x) { return g##_##f(x); } bool inside_##g##_##f(T x) {
-# return g##_in_##f(x); }
-# define TWO(g, T, f) T value_##g##_##f(T x, T y) { return g##_##f(x, y); } bool inside_##g##_##f(T
-# x, T y) { return g##_in_##f(x, y); }
+#define ONE(g, T, f) T value_##g##_##f(T x) { return g##_##f(x); } bool inside_##g##_##f(T x) { return g##_in_##f(x); }
+#define TWO(g, T, f) T value_##g##_##f(T x, T y) { return g##_##f(x, y); } bool inside_##g##_##f(T x, T y) { return g##_in_##f(x, y); }
 /* as in binary_isa.c */
 #define MODULO(g, T, f) \\
     T value_##g##_##f(T x, T y) { return cbx__##g##_of_##f(x, y, fmod_##f(x, y)); } bool inside_##g##_##f(T x, T y) { return fmod_in_##f(x, y); }
 """
 
 HEADER = """/*
- * What the vector functions of kernels/elementary_float.h are made of; written by scripts/make_formulas.py.
+ * What the vector functions of kernels/elementary_float.h are made of; written by
+ * scripts/make_formulas.py.
  *
- * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B a bool, N, M and T
- * constants of the dtype, of U and bool, by their bits.  Operands are numbers of lines, from 0.
+ * F gives a number of the function's dtype, U and I integers of its size without and with a sign, B
+ * a bool, N, M and T constants of the dtype, of U and bool, by their bits.  Operands are numbers of
+ * lines, from 0.
  */
 #ifndef CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
 #define CALIBRAX_ARRAY_JIT_FORMULAS_TABLE_H
@@ -68,8 +68,7 @@ FOOTER = """
 #undef T
 
 static const cbx__kformula formulas[CBX_PRIM_LIMIT][2] = { /* of float32, float64 */
-# define FORMULA(name, t, result, inside) { name##_##t, sizeof name##_##t / sizeof name##_##t[0],
-# result, inside }
+#define FORMULA(name, t, result, inside) { name##_##t, sizeof name##_##t / sizeof name##_##t[0], result, inside }
 %s
 #undef FORMULA
 };
