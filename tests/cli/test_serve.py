@@ -12,6 +12,7 @@ import urllib.parse
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 from site_server import HOSTILE, Server, fill, put_run, run_file
 
+
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
