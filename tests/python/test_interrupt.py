@@ -93,7 +93,7 @@ class Interrupts(unittest.TestCase):
             self.assertLess(interrupted(lambda: cx.profiling.function(module, "work"), 1.0), 3.0)
             with open(pid, encoding="ascii") as f:
                 child = int(f.read())
-            for _ in range(1000):
+            for _ in range(100):
                 if not os.path.exists(f"/proc/{child}"):
                     break
                 time.sleep(0.05)
