@@ -52,7 +52,10 @@ typedef struct cbx_bisect_run_opts {
     void *user;
 } cbx_bisect_run_opts;
 
-#define CBX_BISECT_RUN_OPTS_INIT CBX_OPTS(cbx_bisect_run_opts, .search = CBX_BISECT_OPTS_INIT)
+#define CBX_BISECT_RUN_OPTS_INIT                                                                                       \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_bisect_run_opts), .search = CBX_BISECT_OPTS_INIT                                     \
+    }
 
 /**
  * Searches to the end.

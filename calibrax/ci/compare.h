@@ -41,7 +41,10 @@ typedef struct cbx_compare_opts {
     void *user;
 } cbx_compare_opts;
 
-#define CBX_COMPARE_OPTS_INIT CBX_OPTS(cbx_compare_opts, .margin = __builtin_nan(""))
+#define CBX_COMPARE_OPTS_INIT                                                                                          \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_compare_opts), .margin = __builtin_nan("")                                           \
+    }
 
 typedef struct cbx_compare_result {
     const char *hash[2];     /* A, B */

@@ -104,7 +104,10 @@ typedef struct cbx_cuda_matmul {
     ptrdiff_t batch_a, batch_b, batch_c, batch_d, batch_m; /* 0 repeats an operand, not C */
 } cbx_cuda_matmul;
 
-#define CBX_CUDA_MATMUL_INIT CBX_OPTS(cbx_cuda_matmul, .product = CBX_MATMUL_INIT, .batches = 1)
+#define CBX_CUDA_MATMUL_INIT                                                                                           \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_cuda_matmul), .product = CBX_MATMUL_INIT, .batches = 1                               \
+    }
 
 /** Bytes of workspace for such a product (pointers are not looked at, but d and mask for being
  * NULL); may be 0.  log: (m k + k n + m n) elements a product, boolean: (m + n) k / 8, others: 0,
