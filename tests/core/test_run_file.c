@@ -219,6 +219,28 @@ TEST(test_texts)
         CHECK_INT(try_text(texts[i].text, strlen(texts[i].text)) == CBX_OK, texts[i].good, texts[i].why);
 }
 
+/* Windows of the reader (64 KiB) end inside of points, names and samples. */
+TEST(test_a_file_of_many_windows)
+{
+    cbx_text t;
+
+    cbx_text_init(&t, cbx_allocator_default());
+    cbx_text_printf(&t, HEAD "\"points\": [");
+    for (int i = 0; i < 2000; i++) {
+        cbx_text_printf(&t, "%s{\"name\": \"point %d\", \"scenario\": \"s\", \"metrics\": {", i ? ", " : "", i);
+        for (int k = 0; k < 2; k++) {
+            cbx_text_printf(&t, "%s\"m%d\": {\"value\": %d.5, \"samples\": [", k ? ", " : "", k, i);
+            for (int n = 0; n < 1 + i % 29; n++) cbx_text_printf(&t, "%s%d.%d", n ? ", " : "", 1000 * i + n, n);
+            cbx_text_printf(&t, "]}");
+        }
+        cbx_text_printf(&t, "}}");
+    }
+    cbx_text_printf(&t, "]}");
+    CHECK_GT((long)t.len, 4 * 65536, "bytes");
+    CHECK(try_text(cbx_text_str(&t), t.len) == CBX_OK, "a good run");
+    cbx_text_clear(&t);
+}
+
 static void try_changed(char *copy, size_t len)
 {
     static const char with[] = "\"0x]},:-";
