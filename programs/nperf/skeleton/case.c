@@ -1,8 +1,7 @@
 /*
  * Case NAME: out[i] = x[i] y[i] + y[i], to change into your own: parameters, inputs, the right
- * answer and how far from it a right implementation may be, a baseline, and a planted fault that
- * the check must find. Next: nperf --plugin ./NAME.so, then nperf selftest --mutants --plugin
- * ./NAME.so
+ * answer and how far from it a right implementation may be, a baseline, a planted fault to find.
+ * Next: nperf --plugin ./NAME.so, then nperf selftest --mutants --plugin ./NAME.so
  */
 #include <calibrax/array/random.h>
 #include <calibrax/perf/case/plugin.h>
@@ -51,8 +50,8 @@ static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t 
     return st ? st : rotate_output(ctx, point, r, 0, in[Y], &rotated[Y], err);
 }
 
-/* Other code than any baseline's, in higher precision.  A product and a sum: |error| <= gamma_2 (|x
- * y| + |y|), gamma_k = k u / (1 - k u), u = 2^-24; Higham (2002), Lemma 3.1. */
+/* Other code than any baseline's, in higher precision.  |error| <= gamma_2 (|x y| + |y|),
+ * gamma_k = k u / (1 - k u), u = 2^-24: a product and a sum; Higham (2002), Lemma 3.1. */
 static cbx_status oracle(cbx_ctx *ctx, const cbx_params *point, cbx_array *const *in, cbx_array **answer,
                          cbx_array **bound, cbx_err *err)
 {
