@@ -75,7 +75,9 @@ static bool do_compile(cbx__worker *w, const cbx_json *m)
     if (!bind_set(w, 0)) return false;
     double ns = timed(w->baseline->run, w->plan, 1, w->clock_cost_ns);
     w->compiled = true;
-    return cbx__worker_answer(w, J_TEXT("op", "compiled"), J_NUMBER("first_call_ns", ns), J_TEXT("compile_ns", NULL));
+    cbx_json *answer = cbx_json_object(J_TEXT("op", "compiled"), J_NUMBER("first_call_ns", ns));
+    cbx_json_set_null(answer, "compile_ns");
+    return cbx__worker_say(w, answer);
 }
 
 static bool do_epoch(cbx__worker *w, const cbx_json *m)
