@@ -626,7 +626,7 @@ bool cbx_json_set_interval(cbx_json *object, const char *key, double value, doub
 {
     cbx_json *o = cbx_json_interval(value, lower, upper, level);
 
-    return cbx_json_set(object, key, o) && !object->failed;
+    return cbx_json_set(object, key, o) && !o->failed;
 }
 
 bool cbx_json_push(cbx_json *array, cbx_json *value) { return add_value(array, NULL, value); }

@@ -38,7 +38,7 @@ typedef struct drawing {
     size_t column;       /* the metric that is drawn */
     cbx_plot_opts o;     /* with title, y_label and theme of the metric */
     cbx_plot *plot;      /* NULL: not made yet */
-    const char *part;    /* in the file's name: the metric, or what a plot of several sets */
+    const char *part;    /* in the file's name: the metric; a plot of several metrics writes its own */
 } drawing;
 
 static const cbx_metric *metric_at(const cbx__table *t, size_t row, size_t column)

@@ -53,7 +53,7 @@ static int check_rounds(const selftest *t, size_t min)
     return opt_fail(t->run, "--launches: %zu are not between %zu and 10000", rounds_of(t), min);
 }
 
-/* @param equals  of the plain program, twice; else of all */
+/* @param equals  true: launches of the plain program, twice; false: of all programs */
 static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n, bool equals)
 {
     static const char *const plain[] = { "plain" };

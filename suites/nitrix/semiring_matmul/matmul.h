@@ -60,8 +60,8 @@ cbx_matmul cbx__sm_product(const cbx__sm_point *p);
 cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, const cbx_matmul *product, size_t spare_bytes,
                                 void **plan, cbx_err *err);
 void cbx__sm_run_product(void *plan);
-/** Its `prepare`: over `algebra` and the first k terms, of point p, on one thread or, 0, on all
- * that the worker has. */
+/** The `prepare` of a baseline, name: a product over `algebra` and the first k terms, of point p,
+ * on one thread or, 0, on all that the worker has. */
 #define CBX__SM_PREPARE(name, algebra, terms, threads_, spare)                                                         \
     static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
     {                                                                                                                  \
