@@ -36,8 +36,7 @@ static cbx_status smooth_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size
     return CBX_OK;
 }
 
-/* Exponential smoothing along the first axis: s[t] = (1 - alpha) s[t-1] + alpha x[t], s[-1]
- * = x[0]. */
+/* Exponential smoothing of the first axis: s[t] = (1 - alpha) s[t-1] + alpha x[t], s[-1] = x[0]. */
 static cbx_array *smoothed(cbx_ctx *c, cbx_array *x, double alpha)
 {
     cbx_array *first = cbx_index(c, x, 0, 0), *out[2];
