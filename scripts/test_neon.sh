@@ -23,7 +23,7 @@ build/release/tests/array/emit_kernels "${NEON_KERNELS:-2000}" "$out" || exit 2
 objects=
 for name in base/allocator base/arena base/clock base/cpu base/ctx base/hash_table base/list base/options base/pool base/rng base/settings base/status base/text base/utf8 \
     array/array array/dtype array/handle array/primitive array/jit/formulas array/jit/interpreter array/jit/kernel array/kernels/binary_isa \
-    array/kernels/cast_isa array/kernels/copy array/kernels/loops array/kernels/unary_isa; do
+    array/kernels/cast_isa array/kernels/copy array/kernels/builds array/kernels/unary_isa; do
     object=$out/kernels_$(basename "$name").o
     # shellcheck disable=SC2086
     "$compiler" $flags -ffp-contract=off -c "calibrax/$name.c" -o "$object" || exit 2
@@ -36,7 +36,7 @@ done
 "$emulator" "$out/compiled_kernels" || exit 1
 
 # The hand-written kernels.
-kernels="semiring semiring_isa semiring_define convolve ell ell_define ell_isa fold fold_isa sort sort_isa search search_isa semiring_grad"
+kernels="semiring semiring_isa semiring_define convolve ell ell_define ell_isa builds fold_isa sort_isa search_isa semiring_grad"
 for name in $kernels; do
     "$compiler" $flags -ffp-contract=fast -c "calibrax/array/kernels/$name.c" -o "$out/$name.o" || exit 2
 done
