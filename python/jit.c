@@ -214,12 +214,11 @@ static PyObject *run_leaves(cx_state *st, const match *m, bool unlock, PyObject 
     const cbx_fn *fn = ((cx_recorded *)m->e->recorded)->fn;
     cbx_array *in[MAX_LEAVES], *out[MAX_LEAVES], *made[MAX_LEAVES];
     PyThreadState *thread;
-    size_t nmade = 0;
+    size_t nmade = 0, read = 0;
     cbx_status status;
     cbx_err err;
     cbx_ctx *ctx;
 
-    size_t read = 0;
     for (; read < m->n; read++) {
         PyObject *leaf = m->leaves[read];
         if (Py_TYPE(leaf) == st->array_type) {
