@@ -224,7 +224,7 @@ TEST(c_is_the_interpreter)
 {
     const char *report;
     CHECK(
-        !kernels_differ(ctx, &compiled_emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(512), &report),
+        !kernels_differ(ctx, &compiled_emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(256), &report),
         report);
 }
 

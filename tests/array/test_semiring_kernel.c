@@ -68,8 +68,8 @@ static void problem_open(problem *q, const cbx_semiring *s, cbx_dtype t, size_t 
     q->d = calloc(m * n, size);
     q->wanted = calloc(1, q->c_bytes);
     q->mask = calloc(m * n, 1);
-    for (size_t i = 0; i < 3 * m * k; i++) put(t, q->a, i, cbx_rng_normal(&rng));
-    for (size_t i = 0; i < 3 * k * n; i++) put(t, q->b, i, cbx_rng_normal(&rng));
+    for (size_t i = 0; i < 3 * m * k; i++) put(t, q->a, i, 4 * cbx_rng_uniform(&rng) - 2);
+    for (size_t i = 0; i < 3 * k * n; i++) put(t, q->b, i, 4 * cbx_rng_uniform(&rng) - 2);
     for (size_t i = 0; i < m * n; i++) {
         put(t, q->d, i, cbx_rng_normal(&rng) + 2);
         q->mask[i] = cbx_rng_uniform(&rng) < 0.4 ? 0 : (uint8_t)(1 + i % 200);

@@ -90,12 +90,12 @@ TEST(power)
         cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
         cbx_proof_rate r;
         cbx_err err = CBX_ERR_INIT;
-        o.tables = 200;
+        o.tables = 100;
         cbx_proof_simulate(6, 1, 1e-3, 0.01, ROUNDS, base);
         cbx_proof_simulate(6, 2, 1e-3 * cases[i].slow, 0.01, ROUNDS, slow);
         CHECK_OK(cbx_proof_power(ctx, base, slow, ROUNDS, &pool, 1, &o, &r, &err), &err, "power");
-        CHECK_INT(r.trials, 200, "tables");
-        if ((double)r.hits < cases[i].least * 200 || (double)r.hits > cases[i].most * 200)
+        CHECK_INT(r.trials, 100, "tables");
+        if ((double)r.hits < cases[i].least * 100 || (double)r.hits > cases[i].most * 100)
             fail_msg("%g: %zu of %zu", cases[i].slow, r.hits, r.trials);
     }
     cbx_ctx_free(ctx);
