@@ -119,27 +119,35 @@ static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
     out->c[1] = 0.0 + sum[1];
 }
 
-/* Left to right; a leaf at a time through the buffer. */
-#define IN_ORDER(fn, T, begin, step, result)                                                                           \
+static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
+
+/* Elements of type S into LINES accumulators in turn, which are joined at the end: one is left to right. */
+#define IN_LINES(fn, S, T, LINES, begin, step, result)                                                                 \
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
-        T buf[LEAF], t = begin;                                                                                        \
-        for (size_t done = 0; done < n; done += LEAF) {                                                                \
-            size_t m = n - done < LEAF ? n - done : LEAF;                                                              \
-            const T *a = cbx__stream_next(s, m, buf);                                                                  \
-            for (size_t i = 0; i < m; i++) {                                                                           \
-                const T x = a[i];                                                                                      \
-                step;                                                                                                  \
-            }                                                                                                          \
+        const size_t maximum = longest_run(s);                                                                         \
+        S buf[RUN];                                                                                                    \
+        T t[LINES];                                                                                                    \
+        for (size_t k = 0; k < LINES; k++) t[k] = begin;                                                               \
+        for (size_t done = 0; done < n; done += maximum) {                                                             \
+            const size_t m = n - done < maximum ? n - done : maximum;                                                  \
+            const S *a = cbx__stream_next(s, m, buf);                                                                  \
+            size_t i = 0;                                                                                              \
+            for (; i + LINES <= m; i += LINES)                                                                         \
+                for (size_t k = 0; k < LINES; k++) t[k] = step(t[k], a[i + k]);                                        \
+            for (; i < m; i++) t[0] = step(t[0], a[i]);                                                                \
         }                                                                                                              \
-        out->result = t;                                                                                               \
+        for (size_t k = 1; k < LINES; k++) t[0] = step(t[0], t[k]);                                                    \
+        out->result = t[0];                                                                                            \
     }
-IN_ORDER(prod_u64, uint64_t, 1, t *= x, u)
-IN_ORDER(prod_f64, double, 1, t *= x, f)
-IN_ORDER(max_u64, uint64_t, 0, t = x > t ? x : t, u)
-IN_ORDER(min_u64, uint64_t, UINT64_MAX, t = x < t ? x : t, u)
-
-static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
+#define TIMES(t, x)   ((t) * (x))
+#define LARGER(t, x)  ((x) > (t) ? (x) : (t))
+#define SMALLER(t, x) ((x) < (t) ? (x) : (t))
+IN_LINES(prod_u64, uint64_t, uint64_t, 4, 1, TIMES, u)
+IN_LINES(prod_f64, double, double, 1, 1, TIMES, f)
+IN_LINES(prod_f32, float, double, 1, 1, TIMES, f)
+IN_LINES(max_u64, uint64_t, uint64_t, 4, 0, LARGER, u)
+IN_LINES(min_u64, uint64_t, uint64_t, 4, UINT64_MAX, SMALLER, u)
 
 /* A run at a time; x is what the run of m elements at a gives. */
 #define BY_RUNS(fn, T, begin, run, step, result)                                                                       \
@@ -266,7 +274,7 @@ static reducer find_reducer(const cbx_call *call, cbx_dtype t)
     static const reducer ignoring[2][2] = { { nanmax_f64, nanmin_f64 }, { nanmax_f32, nanmin_f32 } };
     static const reducer table[CBX_PRIM_LIMIT][6] = {
         [CBX_PRIM_SUM] = { sum_u64, sum_u64, sum_f64, sum_c128, NULL, sum_f32 },
-        [CBX_PRIM_PROD] = { prod_u64, prod_u64, prod_f64, prod_c128 },
+        [CBX_PRIM_PROD] = { prod_u64, prod_u64, prod_f64, prod_c128, NULL, prod_f32 },
         [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64, [5] = max_f32 },
         [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64, [5] = min_f32 },
         [CBX_PRIM_ANY] = { [4] = any_bool },
