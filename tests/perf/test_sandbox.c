@@ -64,6 +64,13 @@ static const char *granted(const cbx__grants *g, const char *tree, const char *n
     return best;
 }
 
+static bool names_threads(const cbx__grants *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (!strcmp(g->list[i].option, "--device") && !strcmp(g->list[i].path, "/proc/self/task")) return true;
+    return false;
+}
+
 TEST(grants)
 {
     static const struct {
@@ -105,6 +112,10 @@ TEST(grants)
     CHECK_STR(granted(&g, "", "usr/lib/x.so"), "--read", "the system");
     CHECK_STR(granted(&g, "/dev", "null"), "--device", "a device that everybody has");
     CHECK_STR(granted(&g, "/root", ".ssh/id"), "", "a user's own");
+    CHECK(!names_threads(&g), "the names of threads, where there is no GPU");
+    f.platform = "cuda12";
+    CHECK_OK(cbx__grants_find(NULL, &f, &arena, &g, &err), &err, "a list for a GPU");
+    CHECK(names_threads(&g), "the names of threads, which cuInit writes");
     cbx_arena_clear(&arena);
 }
 
@@ -251,7 +262,8 @@ TEST(a_worker_reads_what_was_declared)
              f->cache, (int)getpid(), (int)getpid());
     snprintf(open_, sizeof open_, "%s/case/bench.py:%s/case/data/a.npy:%s/case:/proc/self/status:/dev/null:/etc/passwd",
              tree, tree, tree);
-    snprintf(sealed, sizeof sealed, "%s/case/bench.py:%s/case/new:/tmp/nperf-test-new:/proc/self/clear_refs", tree,
+    snprintf(sealed, sizeof sealed,
+             "%s/case/bench.py:%s/case/new:/tmp/nperf-test-new:/proc/self/clear_refs:/proc/thread-self/comm", tree,
              tree);
     const char *read[] = { readable }, *hide[] = { hidden };
     cbx_sandbox policy = {
@@ -265,6 +277,9 @@ TEST(a_worker_reads_what_was_declared)
     const cbx_launch_record *r = launch(f, "looks", &o);
     if (r->failure) fail_msg("%s: %s", r->message, r->stderr_tail);
     CHECK(r->sandbox.files && r->sandbox.tracing && r->sandbox.landlock > 0, "said by the launcher");
+    o.platform = "cuda12";
+    r = launch(f, "looks", &o);
+    CHECK_INT(r->exit_code, 13, "for a GPU, names of threads can be written");
     policy.mode = CBX_SANDBOX_OFF;
     r = launch(f, "looks", &o);
     CHECK_INT(r->exit_code, 11, "without, the first of them is open");

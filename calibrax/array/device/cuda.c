@@ -33,6 +33,8 @@ static const cbx__cuda_meaning faults[] = {
     { 214, CBX_EUNAVAILABLE, "the device's memory has an uncorrectable error: 'nvidia-smi -q -d ECC' shows details" },
     { 218, CBX_EUNSUPPORTED, "the driver's compiler does not accept the PTX of the image" },
     { 222, CBX_EUNSUPPORTED, "the PTX is newer than the driver: install a newer driver" },
+    { 304, CBX_EUNAVAILABLE,
+      "the system refused a call: a sandbox or a container closes /dev/nvidia* or /proc/self/task" },
     { 500, CBX_EVERSION, "a name is missing in the image" },
     { 700, CBX_EINTERNAL, "a kernel accessed invalid memory" NO_MORE },
     { 701, CBX_EUNSUPPORTED, "a kernel needs more registers or shared memory than the device has" },

@@ -209,6 +209,7 @@ static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants
             if (!strncmp(e->d_name, "nvidia", 6) || !strcmp(e->d_name, "dri") || !strcmp(e->d_name, "dxg"))
                 push(m.g, DEVICE, cbx_arena_printf(m.g->arena, "/dev/%s", e->d_name));
         if (dir) closedir(dir);
+        if (cuda) push(m.g, DEVICE, "/proc/self/task"); /* cuInit writes the names of its threads there, or fails */
     }
     if (!out->failed) {
         const char *home = getenv("HOME");
