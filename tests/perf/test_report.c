@@ -407,6 +407,8 @@ TEST(test_sentence_of_little)
     check_sentence(none, CBX_LEN(none),
                    "8x8x8 (log): no baseline has a good row; stream ran out of time: raise --worker-timeout; skipped: "
                    "slow (slow_skipped)\n");
+    const cbx_rows rows = { .rows = none, .count = CBX_LEN(none) };
+    assert_non_null(strstr(rendered("table", 0, &rows), "\nslow      skipped: ")); /* names are a column of their own */
     check_sentence(NULL, 0, "nothing was measured\n");
 }
 

@@ -92,10 +92,10 @@ static bool fill(table *t)
 }
 
 /* A cell of n bytes; the last one of a line is not padded. */
-static void put_cell(table *t, const char *s, size_t n, size_t column)
+static void put_cell(table *t, const char *s, size_t n, size_t column, bool last)
 {
     size_t w = columns_of(s) - columns_of(s + n), pad = t->width[column] > w ? t->width[column] - w : 0;
-    bool right = cbx__report_columns[column].number && column != CBX__COLUMN_RATIO, last = column == t->last;
+    bool right = cbx__report_columns[column].number && column != CBX__COLUMN_RATIO;
 
     cbx_text_printf(t->out, "%*s", right ? (int)pad : 0, "");
     cbx_text_add(t->out, s, n);
@@ -132,7 +132,7 @@ static void put_group(table *t, const cbx__report_group *g)
         if (cbx__report_is_left_out(r)) continue;
         for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
             if (r->has_metrics ? t->shown[c] : c == CBX__COLUMN_BASELINE)
-                put_cell(t, cell_of(t, it, c), strlen(cell_of(t, it, c)), c);
+                put_cell(t, cell_of(t, it, c), strlen(cell_of(t, it, c)), c, r->has_metrics && c == t->last);
         if (r->has_metrics) {
             cbx_text_putc(t->out, '\n');
             continue;
@@ -183,7 +183,7 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
         }
         if (!view.nitems) cbx_text_puts(out, "no rows\n");
         for (size_t c = 0; view.nitems && c < CBX__COLUMN_COUNT; c++)
-            if (t.shown[c]) put_cell(&t, cbx__report_columns[c].title, title_width(c, t.is_brief[c]), c);
+            if (t.shown[c]) put_cell(&t, cbx__report_columns[c].title, title_width(c, t.is_brief[c]), c, c == t.last);
         if (view.nitems) cbx_text_putc(out, '\n');
         for (size_t g = 0; g < view.ngroups; g++) put_group(&t, &view.groups[g]);
         if (variants) cbx_text_puts(t.out, "* strongest variant, used for ratios\n");
