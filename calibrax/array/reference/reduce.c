@@ -121,12 +121,13 @@ static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
 
 static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
 
-/* Elements of type S into LINES accumulators in turn, which are joined at the end: one is left to right. */
+/* Elements of type S into LINES accumulators in turn, which are joined at the end: one is left to
+ * right.  The buffer is short, so that memory is fetched while it is multiplied. */
 #define IN_LINES(fn, S, T, LINES, begin, step, result)                                                                 \
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
-        const size_t maximum = longest_run(s);                                                                         \
-        S buf[RUN];                                                                                                    \
+        const size_t maximum = lies_whole(s) ? n : LEAF;                                                               \
+        S buf[LEAF];                                                                                                   \
         T t[LINES];                                                                                                    \
         for (size_t k = 0; k < LINES; k++) t[k] = begin;                                                               \
         for (size_t done = 0; done < n; done += maximum) {                                                             \
