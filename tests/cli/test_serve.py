@@ -84,10 +84,10 @@ def hostile_requests(p):
             check("root:" not in answer and "<script>" not in answer.replace("<script src", ""), f"{why}: nothing of the machine")
             equal(s.ask("/")[0], 200, f"{why}: others are answered")
         for text, why, wait in (("GET / HTTP/1.1\r\n" + host + "X: " + "a" * 40000 + "\r\n\r\n", "long headers", 5),
-                          ("GET /?" + "b" * 100000 + " HTTP/1.1\r\n" + host + "\r\n", "a very long address", 5),
-                          ("GET / HTTP/1.1\r\n" + host + "".join(f"X{k}: y\r\n" for k in range(5000)) + "\r\n", "many headers", 5),
-                          (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)), "TLS", 5),
-                          (b"\x00" * 5000, "zeros", 0.3), ("\r\n" * 500, "blank lines", 0.3), ("GET", "half a line", 0.3), ("", "nothing", 0.3)):
+                                ("GET /?" + "b" * 100000 + " HTTP/1.1\r\n" + host + "\r\n", "a very long address", 5),
+                                ("GET / HTTP/1.1\r\n" + host + "".join(f"X{k}: y\r\n" for k in range(5000)) + "\r\n", "many headers", 5),
+                                (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)), "TLS", 5),
+                                (b"\x00" * 5000, "zeros", 0.3), ("\r\n" * 500, "blank lines", 0.3), ("GET", "half a line", 0.3), ("", "nothing", 0.3)):
             answer = s.raw(text, wait)  # of what is no whole request yet the server waits for the rest
             check(not answer.startswith("HTTP/1.1 200"), f"{why}: {answer[:100]!r}")
             equal(s.ask("/")[0], 200, f"{why}: others are answered")
