@@ -1,6 +1,6 @@
 /** Ranking: who is best, by how much, over many metrics, and how far chance decides it.
  *
- * Values are given by competitor; a NaN is a missing value: it has no rank, stands last, and is
+ * Values are given by competitor; a NaN is a missing value: it has no rank, comes last, and is
  * counted.  "info" has no better side, so nothing is ranked by it (CBX_EINVAL).  Nothing depends on
  * the order in which competitors are given, but the order among equals. Since 0.1. */
 #ifndef CALIBRAX_ANALYSIS_RANKING_H

@@ -30,7 +30,7 @@ CBX_BEGIN_DECLS
 typedef cbx_status (*cbx_array_fn)(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
                                    void *user);
 
-/** A function with its user pointer and counts; plain (made by CBX_FN, lives where it stands) or
+/** A function with its user pointer and counts; plain (made by CBX_FN, stays where it was made) or
  * owned.  Read only. */
 typedef struct cbx_fn {
     const char *name; /* as in messages */

@@ -1,5 +1,5 @@
 /* The products over the six algebras: real and log by fused multiply-add, euclidean by squares of
- * differences, max-plus and min-plus, boolean on words of 32 bits.  The tile stands in tile.h, its
+ * differences, max-plus and min-plus, boolean on words of 32 bits.  The tile is in tile.h, its
  * sizes in args.h, what goes before and after in finish.cu. */
 #include "calibrax/array/cuda/device.h"
 

@@ -27,7 +27,7 @@ static void collect_bf16(void *plan)
     cbx__suite_round(cbx_array_dtype(out), data, cbx_array_count(out), 8, data);
 }
 
-/* --- every element stands one place too early --- */
+/* --- every element is one place too early --- */
 
 CBX__SUITE_SUPPORTS(supports_shift, cbx__ao_point, cbx__ao_read,
                     output_of(&p).ndim == 1 && output_of(&p).shape[0] > 1 && p.n > 1)
@@ -70,7 +70,7 @@ static void run_drop_last(void *plan)
 
 static void run_stale(void *plan) { cbx__suite_engine_stale(plan, cbx__ao_plan_run); }
 
-/* One element has one answer wherever it stands. */
+/* One element has one answer in any place. */
 CBX__SUITE_SUPPORTS(supports_stale, cbx__ao_point, cbx__ao_read, p.n > 2)
 
 #define MUTANT(name, summary, reason, supports_, run, collect)                                                         \
