@@ -48,7 +48,7 @@ BOUNDS = {  # what bounds a function that computes another thing than NumPy's
     **dict.fromkeys(["sort", "unique_values", "union1d", "intersect1d", "setxor1d"],
                     "keys in one order for all element types, turned back at the end; NumPy: a sort by AVX-512 for each type"),
     **dict.fromkeys(["tril", "triu"], "a selection at the speed of memory"),
-    "x[mask] = 1": "a new array, since a view of the old one may be elsewhere; NumPy: in place",
+    "x[mask] = 1": "a selection into a new array; NumPy: in place",
     "x[2:-2]": "a slice is checked and made by operations of 100 ns",
     "histogram": "a search of the edges for each number, then a count; NumPy: a sort by AVX-512, then a search of the numbers for each edge",
     **dict.fromkeys([f"linalg.{n}" for n in ("cholesky", "det", "inv", "lstsq", "pinv", "qr", "slogdet", "solve", "svd", "svdvals")],
