@@ -119,10 +119,8 @@ static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
     out->c[1] = 0.0 + sum[1];
 }
 
-static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
-
-/* Elements of type S into LINES accumulators in turn, which are joined at the end: one is left to
- * right.  The buffer is short, so that memory is fetched while it is multiplied. */
+/* Elements of type S go to LINES accumulators in turn, which are joined at the end; one accumulator
+ * takes them from left to right.  The buffer is short, so that memory is fetched meanwhile. */
 #define IN_LINES(fn, S, T, LINES, begin, step, result)                                                                 \
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
@@ -149,6 +147,8 @@ IN_LINES(prod_f64, double, double, 1, 1, TIMES, f)
 IN_LINES(prod_f32, float, double, 1, 1, TIMES, f)
 IN_LINES(max_u64, uint64_t, uint64_t, 4, 0, LARGER, u)
 IN_LINES(min_u64, uint64_t, uint64_t, 4, UINT64_MAX, SMALLER, u)
+
+static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
 
 /* A run at a time; x is what the run of m elements at a gives. */
 #define BY_RUNS(fn, T, begin, run, step, result)                                                                       \
