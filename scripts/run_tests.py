@@ -115,7 +115,7 @@ def run_tests(word: str) -> tuple[list[Result], list[str]]:
         else:
             results.append(result)
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:  # some wait for servers or for limits to pass
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:  # some tests wait for servers or time limits
         started = {pool.submit(start, test): test for test in tests if test["together"]}
         for future in as_completed(started):
             take(started[future], future.result())

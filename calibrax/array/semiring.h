@@ -162,9 +162,10 @@ typedef struct cbx_conv_options {
 /**
  * y[..., p, o] = finalize( update over taps t and channels c of combine(x[..., p*stride +
  * t*dilation - low, c], w[t, c, o]) ): channels last, nothing is flipped (cross-correlation).
- * Outside of x is the algebra's identity: it is read as it is, never multiplied by 0, so that
- * -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of value 0.
- * Over an algebra given by functions no value exists: such terms are left out of the fold.
+ * Outside of x the value is the algebra's identity: it is read as it is, never multiplied by 0,
+ * so that -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of
+ * value 0.  Over an algebra given by functions no value exists: such terms are left out of
+ * the fold.
  *
  * @param x        (..., lengths, channels); any number of leading axes
  * @param w        (taps, channels, channels out); its rank less 2 is the number of axes that are

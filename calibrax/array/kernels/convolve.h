@@ -37,7 +37,7 @@ bool cbx__conv_is_direct(const cbx__conv *v);
 /** Bytes of workspace; workspace itself is not looked at. */
 size_t cbx__conv_workspace(const cbx__conv *v);
 
-/** Every term in the order of taps, then channels.  Outside of x is the algebra's identity,
+/** Every term in the order of taps, then channels.  Outside of x the value is the identity,
  * read as it is; of an algebra given by functions such terms are left out.  Float types: blocks of
  * terms as cbx_matmul_run has them, so the bits of y are those of its product of the windows, but
  * where that is a real one of few elements.  There is something in x, w and y. */

@@ -156,7 +156,7 @@ typedef struct part {
 /* Edges before row i, and a little for the row itself. */
 static size_t weight_before(const cbx__ell_rows *r, size_t i) { return (r->start ? r->start[i] : i * r->width) + i; }
 
-/* First row before which is `share` of `of` equal parts of all weight. */
+/* First row with at least `share` of `of` equal parts of all weight before it. */
 static size_t row_at(const cbx__ell_rows *r, size_t share, size_t of)
 {
     const size_t all = weight_before(r, r->count), target = all / of * share + all % of * share / of;

@@ -2,7 +2,7 @@
  * Order and layout of launches: everything that is drawn.  Internal to perf.
  *
  * Order: a Williams square (E. J. Williams, Aust. J. Sci. Res. A 2 (1949) 149-168) balances
- * position and first-order carry-over: in one block each treatment is once in each place, and
+ * position and first-order carry-over: in one block each treatment takes each place once, and
  * follows each other treatment equally often (n even: n rows; n odd: 2n rows).  Rows are dealt in
  * mirrored pairs, so that a linear drift cancels within each pair (two treatments: A B, B A), and
  * treatments are relabelled at random at the start of each block.
